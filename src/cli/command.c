@@ -21,7 +21,7 @@ const struct command *const commands[] = {
 	NULL,
 };
 
-const struct command *command_named(const char *name)
+const struct command *cli_command_named(const char *name)
 {
 	for (const struct command *const *c = commands; *c; c++)
 		if (strcmp((*c)->name, name) == 0)
@@ -29,7 +29,7 @@ const struct command *command_named(const char *name)
 	return NULL;
 }
 
-int command_fail(const struct error *err)
+int cli_command_fail(const struct error *err)
 {
 	fprintf(stderr, "gpuproof: %s\n", err->message);
 	switch (err->status) {
@@ -46,7 +46,7 @@ int command_fail(const struct error *err)
 	}
 }
 
-int command_usage(const struct command *command, const char *format, ...)
+int cli_command_usage(const struct command *command, const char *format, ...)
 {
 	struct text forms = TEXT_EMPTY, folded = TEXT_EMPTY;
 	struct error err = ERROR_NONE;
@@ -65,25 +65,25 @@ int command_usage(const struct command *command, const char *format, ...)
 	return EXIT_USAGE;
 }
 
-void command_print_errors(struct text *errors)
+void cli_command_print_errors(struct text *errors)
 {
 	if (errors->data)
 		fputs(errors->data, stderr);
 	text_release(errors);
 }
 
-enum status call_read_results(struct call *call, int first)
+enum status cli_command_read_results(struct call *call, int first)
 {
 	return result_list_add_launches(&call->results, (const char **)call->operands + first,
 					(size_t)(call->count - first), &call->err);
 }
 
-enum status call_open_history(struct call *call, const char *db, enum store_mode mode)
+enum status cli_command_open_history(struct call *call, const char *db, enum store_mode mode)
 {
 	return store_open(&call->history, history_file(db), mode, &call->err);
 }
 
-bool action_takes(const struct action *action, const struct option_row *option)
+bool cli_command_action_takes(const struct action *action, const struct option_row *option)
 {
 	const char *at = option->actions;
 
@@ -99,14 +99,14 @@ bool action_takes(const struct action *action, const struct option_row *option)
 	return false;
 }
 
-void actions_names(const struct action *actions, const char *between, const char *last,
-		   struct text *out)
+void cli_command_names(const struct action *actions, const char *between, const char *last,
+		       struct text *out)
 {
 	for (const struct action *a = actions; a->name; a++)
 		text_addf(out, "%s%s", a == actions ? "" : a[1].name ? between : last, a->name);
 }
 
-static int no_action(const struct command *command, const char *name)
+static int cli_command_no_action(const struct command *command, const char *name)
 {
 	const char *names[17] = { NULL };
 	struct text all = TEXT_EMPTY;
@@ -114,20 +114,20 @@ static int no_action(const struct command *command, const char *name)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names) - 1 && command->actions[i].name; i++)
 		names[i] = command->actions[i].name;
-	actions_names(command->actions, ", ", " or ", &all);
+	cli_command_names(command->actions, ", ", " or ", &all);
 	instead = name ? text_instead(name, names) : NULL;
 	if (name)
-		command_usage(command, "'%.60s' is not %s%s", name, all.data,
-			      text_starts_with(instead, "; did") ? instead : "");
+		cli_command_usage(command, "'%.60s' is not %s%s", name, all.data,
+				  text_starts_with(instead, "; did") ? instead : "");
 	else
-		command_usage(command, "no action given. Actions: %s", all.data);
+		cli_command_usage(command, "no action given. Actions: %s", all.data);
 	free(instead);
 	text_release(&all);
 	return EXIT_USAGE;
 }
 
 /* Finds the action that the first operand names, and checks its options and operands. */
-static int call_find_action(struct call *call, const struct options *o, struct action *found)
+static int cli_command_find_action(struct call *call, const struct options *o, struct action *found)
 {
 	const struct command *command = call->command;
 	const struct action *a = command->actions;
@@ -137,42 +137,42 @@ static int call_find_action(struct call *call, const struct options *o, struct a
 	while (call->count && a->name && strcmp(a->name, *call->operands) != 0)
 		a++;
 	if (!call->count || !a->name)
-		return no_action(command, call->count ? *call->operands : NULL);
+		return cli_command_no_action(command, call->count ? *call->operands : NULL);
 	*found = *a;
 	call->operands++;
 	call->count--;
 	if (a->most != ANY_NUMBER && call->count > a->most)
-		return command_usage(command, "unexpected argument '%.60s'; %s takes %s",
-				     call->operands[a->most], a->name,
-				     a->most == 0   ? "only options"
-				     : a->most == 1 ? "one argument"
-						    : "fewer arguments (see usage)");
+		return cli_command_usage(command, "unexpected argument '%.60s'; %s takes %s",
+					 call->operands[a->most], a->name,
+					 a->most == 0   ? "only options"
+					 : a->most == 1 ? "one argument"
+							: "fewer arguments (see usage)");
 	if (call->count < a->least) {
 		form = usage_operands(command, a->name);
-		code = command_usage(command, "%s needs %s", a->name, form);
+		code = cli_command_usage(command, "%s needs %s", a->name, form);
 		free(form);
 		return code;
 	}
 	for (size_t i = 0; command->options && command->options[i].name; i++)
-		if (o->given & 1ULL << i && !action_takes(a, &command->options[i]))
-			return command_usage(command, "--%s applies to %s, not to %s",
-					     command->options[i].name, command->options[i].actions,
-					     a->name);
+		if (o->given & 1ULL << i && !cli_command_action_takes(a, &command->options[i]))
+			return cli_command_usage(command, "--%s applies to %s, not to %s",
+						 command->options[i].name,
+						 command->options[i].actions, a->name);
 	return EXIT_ACCEPTED;
 }
 
-static int call_check_operands(const struct call *call)
+static int cli_command_check_operands(const struct call *call)
 {
 	const struct command *c = call->command;
 	bool many = c->most != ANY_NUMBER && call->count > c->most;
 
 	if (c->wrong_count && (many || call->count < c->least))
-		return command_usage(c, "%s", c->wrong_count);
-	return many ? command_usage(c, "unexpected argument '%s'", call->operands[c->most])
+		return cli_command_usage(c, "%s", c->wrong_count);
+	return many ? cli_command_usage(c, "unexpected argument '%s'", call->operands[c->most])
 		    : EXIT_ACCEPTED;
 }
 
-int command_execute(const struct command *command, int argc, char **argv)
+int cli_command_execute(const struct command *command, int argc, char **argv)
 {
 	struct action action = { .run = command->run };
 	struct call call = { .command = command,
@@ -186,12 +186,12 @@ int command_execute(const struct command *command, int argc, char **argv)
 	call.count = o.operand_count;
 	call.separator = o.separator;
 	if (code == EXIT_ACCEPTED)
-		code = command->actions ? call_find_action(&call, &o, &action)
-					: call_check_operands(&call);
+		code = command->actions ? cli_command_find_action(&call, &o, &action)
+					: cli_command_check_operands(&call);
 	if (code == EXIT_ACCEPTED)
 		code = action.run(&call);
 	if (call.err.status != STATUS_OK)
-		code = command_fail(&call.err);
+		code = cli_command_fail(&call.err);
 	store_close(call.history);
 	if (command->end)
 		code = command->end(&call, code);

@@ -38,7 +38,7 @@ enum exit_code {
 struct command;
 struct option_row;
 
-/* One call of a command, whose owner is command_execute(). */
+/* One call of a command, whose owner is cli_command_execute(). */
 struct call {
 	const struct command *command;
 	void *arguments;             /* the struct of the command's options */
@@ -49,8 +49,8 @@ struct call {
 	char **argv;
 	/* If run() sets it, its message is printed, and its status determines the exit code. */
 	struct error err;
-	struct result_list results; /* call_read_results() */
-	struct store *history;      /* call_open_history() */
+	struct result_list results; /* cli_command_read_results() */
+	struct store *history;      /* cli_command_open_history() */
 };
 
 /* One row describes an action: it drives the call, its checks and completion. */
@@ -88,33 +88,33 @@ struct command {
 
 extern const struct command *const commands[]; /* NULL-terminated */
 
-const struct command *command_named(const char *name); /* NULL: none */
+const struct command *cli_command_named(const char *name); /* NULL: none */
 /*
  * Parses the options, checks the number of operands and runs the command, or the action named by
  * the first operand. Returns the exit code.
  */
-int command_execute(const struct command *command, int argc, char **argv);
+int cli_command_execute(const struct command *command, int argc, char **argv);
 
 /* Prints "gpuproof: <message>" to stderr; returns the exit code for err->status. */
-int command_fail(const struct error *err);
+int cli_command_fail(const struct error *err);
 /* Prints the message and the forms of the command's usage to stderr; returns EXIT_USAGE. */
-int command_usage(const struct command *command, const char *format, ...)
+int cli_command_usage(const struct command *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Prints lines of errors and releases them. */
-void command_print_errors(struct text *errors);
+void cli_command_print_errors(struct text *errors);
 
 /* Adds the operands from `first` on to call->results, as launches; sets call->err. */
-enum status call_read_results(struct call *call, int first);
+enum status cli_command_read_results(struct call *call, int first);
 /* Opens the history of --db, or NULL if it was not given, as call->history; sets call->err. */
-enum status call_open_history(struct call *call, const char *db, enum store_mode mode);
+enum status cli_command_open_history(struct call *call, const char *db, enum store_mode mode);
 
 /* True if the action takes the option. */
-bool action_takes(const struct action *action, const struct option_row *option);
+bool cli_command_action_takes(const struct action *action, const struct option_row *option);
 /*
  * Lists the names of the actions, with `between` before each but the first, and `last` before the
  * last one.
  */
-void actions_names(const struct action *actions, const char *between, const char *last,
-		   struct text *out);
+void cli_command_names(const struct action *actions, const char *between, const char *last,
+		       struct text *out);
 
 #endif

@@ -13,7 +13,7 @@
 /* `rest`: the arguments after it. */
 static int main_unknown_command(const char *name, char **rest)
 {
-	const struct command *next = *rest ? command_named(*rest) : NULL;
+	const struct command *next = *rest ? cli_command_named(*rest) : NULL;
 	const char *names[32];
 	struct error err = ERROR_NONE;
 	const char *near;
@@ -23,21 +23,21 @@ static int main_unknown_command(const char *name, char **rest)
 		names[n] = commands[n]->name;
 	names[n] = NULL;
 	if (*name == '-' && next)
-		return command_usage(next, "unknown option '%s'", name);
+		return cli_command_usage(next, "unknown option '%s'", name);
 	near = text_nearest(name, names);
 	error_set(&err, STATUS_USAGE, "unknown command '%s'%s%s%s; see gpuproof help", name,
 		  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-	return command_fail(&err);
+	return cli_command_fail(&err);
 }
 
 /*
  * Changes "gpuproof --quiet run quick" to "gpuproof run --quiet quick", if only options of a
  * command and their values precede its name.
  */
-static void bring_command_forward(int argc, char **argv)
+static void main_bring_command_forward(int argc, char **argv)
 {
 	for (int i = 2; i < argc && *argv[1] == '-'; i++) {
-		const struct command *command = command_named(argv[i]);
+		const struct command *command = cli_command_named(argv[i]);
 		char *name = argv[i];
 
 		if (!command || !options_fit(command, i - 1, argv + 1))
@@ -49,7 +49,7 @@ static void bring_command_forward(int argc, char **argv)
 }
 
 /* A full disk or a closed pipe at stdout must not look like success. */
-static int check_stdout_written(int code)
+static int main_check_stdout_written(int code)
 {
 	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_ACCEPTED) {
 		perror("gpuproof: standard output");
@@ -59,7 +59,7 @@ static int check_stdout_written(int code)
 }
 
 /* "--help" or "-h" anywhere among the command's arguments, else NULL. */
-static char *help_request(int argc, char **argv)
+static char *main_help_request(int argc, char **argv)
 {
 	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
@@ -74,7 +74,7 @@ static int main_help_on(char *request, char *name)
 	bool shorter = strcmp(request, "-h") == 0;
 	char *arguments[] = { help, shorter ? brief : name, shorter ? name : NULL, NULL };
 
-	return command_execute(&command_help, 1 + (name != NULL) + shorter, arguments);
+	return cli_command_execute(&command_help, 1 + (name != NULL) + shorter, arguments);
 }
 
 /*
@@ -82,7 +82,7 @@ static int main_help_on(char *request, char *name)
  * number, and output would go into a journal. Opens placeholders in the opposite mode, so that
  * using them is still an error.
  */
-static bool hold_standard_streams(void)
+static bool main_hold_standard_streams(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 &&
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 	const char *name;
 	char *request;
 
-	if (!hold_standard_streams())
+	if (!main_hold_standard_streams())
 		return EXIT_ENVIRONMENT;
 #ifdef M_MXFAST
 	/*
@@ -106,18 +106,19 @@ int main(int argc, char **argv)
 	 */
 	mallopt(M_MXFAST, 0);
 #endif
-	bring_command_forward(argc, argv);
+	main_bring_command_forward(argc, argv);
 	name = argc > 1 ? argv[1] : "help";
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-		return check_stdout_written(main_help_on(argv[1], NULL));
+		return main_check_stdout_written(main_help_on(argv[1], NULL));
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
 		name = "version";
-	request = help_request(argc, argv);
+	request = main_help_request(argc, argv);
 	if (request)
-		return check_stdout_written(main_help_on(request, argv[1]));
-	command = command_named(name);
+		return main_check_stdout_written(main_help_on(request, argv[1]));
+	command = cli_command_named(name);
 	if (command)
-		return check_stdout_written(command_execute(command, argc > 1 ? argc - 1 : argc,
-							    argc > 1 ? argv + 1 : argv));
+		return main_check_stdout_written(cli_command_execute(command,
+								     argc > 1 ? argc - 1 : argc,
+								     argc > 1 ? argv + 1 : argv));
 	return main_unknown_command(name, argv + 2);
 }

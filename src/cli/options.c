@@ -30,7 +30,7 @@ static const struct option_row *option_fail(struct options *o, const char *forma
 	error_va(&err, STATUS_USAGE, format, ap);
 	va_end(ap);
 	if (!o->tried)
-		command_usage(o->command, "%s", err.message);
+		cli_command_usage(o->command, "%s", err.message);
 	o->failed = true;
 	return NULL;
 }
@@ -255,5 +255,5 @@ int options_parse(struct options *o, const struct command *command, int argc, ch
 	if (o->failed)
 		return EXIT_USAGE;
 	return options_refuse_outputs(o, arguments, &err) == STATUS_OK ? EXIT_ACCEPTED
-								       : command_fail(&err);
+								       : cli_command_fail(&err);
 }

@@ -146,7 +146,7 @@ void usage_details(const struct command *command, struct text *out)
 }
 
 /* Bytes of the first clause of an explanation. */
-static size_t clause_length(const char *help)
+static size_t usage_clause_length(const char *help)
 {
 	size_t i = 0;
 
@@ -167,7 +167,7 @@ void usage_option_lines(const struct command *command, struct text *out)
 
 		usage_add_head(row, &head);
 		text_addf(out, "%-*s  %.*s\n", HEAD_WIDTH, head.data,
-			  (int)clause_length(explanation), explanation);
+			  (int)usage_clause_length(explanation), explanation);
 		text_release(&head);
 		free(explanation);
 	}

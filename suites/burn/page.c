@@ -279,7 +279,7 @@ static char *burn_page_rate(const struct view *view, const struct result *run,
 
 	if (!m)
 		return xstrdup("not measured");
-	rate = format_rounded(m->value, view_case_unit(view, slowest, m));
+	rate = format_rounded(m->value, presented_case_unit(view, slowest, m));
 	if (!device || device_is_host(device) ||
 	    !spec_peak(metric_sheet(m->name), slowest, m->name, device, &peak))
 		return xstrdup(rate.text);
@@ -337,7 +337,7 @@ static void burn_page_add_row(const struct view *view, const struct result *run,
 	double verified = burn_page_sum(run, c, "burn.verified");
 	char text[FORMAT_SIZE];
 
-	tree_text(row, "name", view_parameter(view, c->suite, load).text);
+	tree_text(row, "name", presented_parameter(view, c->suite, load).text);
 	if (dose.multiply_adds > 0)
 		tree_textf(row, "where", "%s multiply-adds",
 			   burn_page_count(dose.multiply_adds, text, sizeof(text)));

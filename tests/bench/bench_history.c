@@ -338,7 +338,7 @@ static double page_seconds(const char *path, off_t *bytes, struct error *err)
 	struct stat about = { 0 };
 
 	if (store_open(&h, path, STORE_READ, err) == STATUS_OK)
-		report_trend_write(h, &filter, &options, &summary, err);
+		trend_page_write(h, &filter, &options, &summary, err);
 	store_close(h);
 	start = clock_seconds() - start;
 	stat(page, &about);

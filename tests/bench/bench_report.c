@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 		struct text page = TEXT_EMPTY;
 		double start = clock_seconds();
 
-		if (report_render(&result, 1, &options, &page, &err) != STATUS_OK) {
+		if (html_render_report(&result, 1, &options, &page, &err) != STATUS_OK) {
 			fprintf(stderr, "%s\n", err.message);
 			return 1;
 		}

@@ -26,6 +26,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		claim_evidence_release(evidence);
 	}
-	claim_group_release(&group);
+	claims_read_group_release(&group);
 	return 0;
 }

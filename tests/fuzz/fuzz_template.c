@@ -33,8 +33,8 @@ static void render(const struct template_text *items, size_t count)
 	struct error err = ERROR_NONE;
 	struct tree *root = data();
 	size_t length;
-	char *page = template_render_text(items[0].text, items[0].length, root, items, count,
-					  &length, &err);
+	char *page = template_mstch_render_text(items[0].text, items[0].length, root, items, count,
+						&length, &err);
 
 	if (!page && !err.message[0])
 		abort();

@@ -21,8 +21,8 @@
 #define CONFIRM_MOST ((size_t)64 << 20) /* maximum size of a list of cases */
 
 /* A node measured with another config would belong to neither run. */
-static enum status run_node_same_config(const char *folder, const char *directory,
-					struct error *err)
+static enum status cmd_agent_run_node_same_config(const char *folder, const char *directory,
+						  struct error *err)
 {
 	struct result run = { 0 }, node = { 0 };
 
@@ -38,7 +38,7 @@ static enum status run_node_same_config(const char *folder, const char *director
 }
 
 /* Writes what the conductor merges, and removes the samples from `result`. */
-static void node_write_summary(struct result *result, const char *path, struct error *err)
+static void cmd_agent_node_write_summary(struct result *result, const char *path, struct error *err)
 {
 	char *json;
 
@@ -48,9 +48,9 @@ static void node_write_summary(struct result *result, const char *path, struct e
 	free(json);
 }
 
-static enum status node_measure_cases(struct launches *launches, struct agent_report *report,
-				      const char *summary, char *state, size_t size,
-				      struct error *err)
+static enum status cmd_agent_node_measure_cases(struct launches *launches,
+						struct agent_report *report, const char *summary,
+						char *state, size_t size, struct error *err)
 {
 	const struct run_setup *setup = launches->setup;
 	const struct conduct_options *options = launches->options;
@@ -59,25 +59,26 @@ static enum status node_measure_cases(struct launches *launches, struct agent_re
 	struct health before;
 	enum status status, pooled;
 
-	status = run_left_find(&left, &setup->plan, options->directory, options->resume, err);
+	status = run_launches_left_find(&left, &setup->plan, options->directory, options->resume,
+					err);
 	if (status != STATUS_OK)
 		return status;
 	agent_report_plan(report, left.planned, left.planned - left.cases);
 	/* On every node, because only the conductor knows if its run will be judged. */
-	before = health_collect(&setup->probe);
+	before = run_launches_health_collect(&setup->probe);
 	status = launches_run(launches, &setup->plan, 1, left.launches, err);
 	if (status == STATUS_OK)
 		status = launches_run_needed(launches, err);
-	pooled = launches_finish(launches, &before, &result, err);
+	pooled = run_launches_finish(launches, &before, &result, err);
 	snprintf(state, size, "%s", result.state ? result.state : "incomplete");
 	if (pooled == STATUS_OK && result.gpuproof_version)
-		node_write_summary(&result, summary, err);
+		cmd_agent_node_write_summary(&result, summary, err);
 	result_release(&result);
 	return status == STATUS_OK ? pooled : status;
 }
 
 /* True if `lines` contains the case's id on a separate line. */
-static bool is_listed(const void *lines, const struct plan_case *c)
+static bool cmd_agent_is_listed(const void *lines, const struct plan_case *c)
 {
 	const char *ids = lines, *at = ids;
 	size_t length = strlen(c->id);
@@ -88,9 +89,9 @@ static bool is_listed(const void *lines, const struct plan_case *c)
 }
 
 /* Measures the conductor's suspect cases again, and adds them to the node's result. */
-static enum status node_confirm_cases(struct launches *launches, const char *list,
-				      struct agent_report *report, const char *summary, char *state,
-				      size_t size, struct error *err)
+static enum status cmd_agent_node_confirm_cases(struct launches *launches, const char *list,
+						struct agent_report *report, const char *summary,
+						char *state, size_t size, struct error *err)
 {
 	const char *directory = launches->options->directory;
 	struct text ids = TEXT_EMPTY;
@@ -101,14 +102,15 @@ static enum status node_confirm_cases(struct launches *launches, const char *lis
 	if (status == STATUS_OK)
 		status = result_read_from(&result, directory, err);
 	if (status == STATUS_OK) {
-		part = plan_subset(&launches->setup->plan, is_listed, ids.data ? ids.data : "");
+		part = plan_subset(&launches->setup->plan, cmd_agent_is_listed,
+				   ids.data ? ids.data : "");
 		agent_report_plan(report, part.case_count * LAUNCHES_EXTENSION, 0);
-		status = launches_extend(launches, &part, &result, err);
+		status = run_launches_extend(launches, &part, &result, err);
 	}
 	if (status == STATUS_OK)
 		status = result_write_to(&result, directory, err);
 	if (status == STATUS_OK)
-		node_write_summary(&result, summary, err);
+		cmd_agent_node_write_summary(&result, summary, err);
 	if (!err->status)
 		remove(list);
 	snprintf(state, size, "%s", status == STATUS_INTERRUPTED ? "interrupted" : "complete");
@@ -118,8 +120,9 @@ static enum status node_confirm_cases(struct launches *launches, const char *lis
 	return status;
 }
 
-static enum status run_node(const struct fleet_message *order, struct agent_report *report,
-			    char *state, size_t size, struct error *err)
+static enum status cmd_agent_run_node(const struct fleet_message *order,
+				      struct agent_report *report, char *state, size_t size,
+				      struct error *err)
 {
 	char *folder = xasprintf("%s/nodes/%s", order->directory, order->node);
 	char *list = fleet_confirm_path(order->directory, order->node);
@@ -138,14 +141,15 @@ static enum status run_node(const struct fleet_message *order, struct agent_repo
 					    (int)order->shares, err);
 
 	if (status == STATUS_OK && options.resume)
-		status = run_node_same_config(folder, order->directory, err);
+		status = cmd_agent_run_node_same_config(folder, order->directory, err);
 	/* Until there is a new one. */
 	unlink(summary);
 	if (status == STATUS_OK && options.resume && access(list, F_OK) == 0)
-		status = node_confirm_cases(&launches, list, report, summary, state, size, err);
+		status = cmd_agent_node_confirm_cases(&launches, list, report, summary, state, size,
+						      err);
 	else if (status == STATUS_OK)
-		status = node_measure_cases(&launches, report, summary, state, size, err);
-	launches_release(&launches);
+		status = cmd_agent_node_measure_cases(&launches, report, summary, state, size, err);
+	run_launches_release(&launches);
 	run_setup_release(&setup);
 	free(folder);
 	free(list);
@@ -156,7 +160,7 @@ static enum status run_node(const struct fleet_message *order, struct agent_repo
 #define GROUP_LOG_NAME "groups.log"
 
 /* Writes "10.0.0.1 4242 ID TOKEN", the numbers in hexadecimal except the port. */
-static void tell_address(void *report, const struct world_tcp_address *address)
+static void cmd_agent_tell_address(void *report, const struct world_tcp_address *address)
 {
 	struct text text = TEXT_EMPTY;
 
@@ -167,7 +171,8 @@ static void tell_address(void *report, const struct world_tcp_address *address)
 	text_release(&text);
 }
 
-static enum status read_address(const char *text, struct world_tcp_address *out, struct error *err)
+static enum status cmd_agent_read_address(const char *text, struct world_tcp_address *out,
+					  struct error *err)
 {
 	char token[2 * sizeof(out->token) + 1] = "";
 	bool whole = sscanf(text, "%63s %d %" SCNx64 " %64s", out->host, &out->port, &out->id,
@@ -182,7 +187,7 @@ static enum status read_address(const char *text, struct world_tcp_address *out,
 }
 
 /* Splits "n1,n2" in place; the names point into it. */
-static size_t divide_names(char *text, const char **names, size_t most)
+static size_t cmd_agent_divide_names(char *text, const char **names, size_t most)
 {
 	size_t count = 0;
 	char *rest = text, *name;
@@ -192,8 +197,9 @@ static size_t divide_names(char *text, const char **names, size_t most)
 	return count;
 }
 
-static enum status run_group(const struct fleet_message *start, const struct fleet_message *order,
-			     const char *host, struct agent_report *report, struct error *err)
+static enum status cmd_agent_run_group(const struct fleet_message *start,
+				       const struct fleet_message *order, const char *host,
+				       struct agent_report *report, struct error *err)
 {
 	char *folder = xasprintf("%s/nodes/%s", start->directory, start->node);
 	char *path = xasprintf("%s/" GROUP_JOURNAL_NAME, folder);
@@ -206,13 +212,13 @@ static enum status run_group(const struct fleet_message *start, const struct fle
 				   .last = (size_t)order->last,
 				   .path = path,
 				   .host = host,
-				   .listening = tell_address,
+				   .listening = cmd_agent_tell_address,
 				   .context = report };
 	struct plan_group group = { .kind = (enum suite_groups)order->scope,
 				    .asked = (int)order->asked,
 				    .round = (int)order->round };
 
-	group.nodes = (int)divide_names(text, names, strlen(text) + 1);
+	group.nodes = (int)cmd_agent_divide_names(text, names, strlen(text) + 1);
 	while (part.node < group.nodes && strcmp(names[part.node], start->node) != 0)
 		part.node++;
 	part.log = open(log, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -222,7 +228,8 @@ static enum status run_group(const struct fleet_message *start, const struct fle
 	else if (part.node == group.nodes)
 		error_set(err, STATUS_INTERNAL,
 			  "this node (%s) is not in the list of nodes of its group", start->node);
-	else if (part.node == 0 || read_address(order->address, &part.address, err) == STATUS_OK) {
+	else if (part.node == 0 ||
+		 cmd_agent_read_address(order->address, &part.address, err) == STATUS_OK) {
 		if (start->shares > 1)
 			setenv("NCCL_HOSTID", start->node, 1);
 		if (run_setup_group(&setup, start->directory, names, &group, err) == STATUS_OK)
@@ -243,10 +250,10 @@ static enum status run_group(const struct fleet_message *start, const struct fle
 	return err->status;
 }
 
-static int agent_run(struct call *call)
+static int cmd_agent_run(struct call *call)
 {
-	fleet_agent(run_node, run_group, &call->err);
+	fleet_agent(cmd_agent_run_node, cmd_agent_run_group, &call->err);
 	return EXIT_ACCEPTED;
 }
 
-const struct command command_agent = { .name = "agent", .run = agent_run };
+const struct command command_agent = { .name = "agent", .run = cmd_agent_run };

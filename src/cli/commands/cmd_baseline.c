@@ -19,12 +19,12 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-static int baseline_save_action(struct call *call)
+static int cmd_baseline_save_action(struct call *call)
 {
 	const struct baseline_arguments *a = call->arguments;
 
-	if (call_read_results(call, 1) == STATUS_OK &&
-	    call_open_history(call, a->db, STORE_CREATE) == STATUS_OK &&
+	if (cli_command_read_results(call, 1) == STATUS_OK &&
+	    cli_command_open_history(call, a->db, STORE_CREATE) == STATUS_OK &&
 	    baseline_save(call->history, call->operands[0], call->results.items,
 			  call->results.count, a->replace, &call->err) == STATUS_OK)
 		fprintf(stderr, "gpuproof: stored baseline:%s in %s\n", call->operands[0],
@@ -32,13 +32,13 @@ static int baseline_save_action(struct call *call)
 	return EXIT_ACCEPTED;
 }
 
-static int baseline_list_action(struct call *call)
+static int cmd_baseline_list_action(struct call *call)
 {
 	const struct baseline_arguments *a = call->arguments;
 	struct baseline_list found;
 	struct output_table table = TABLE_EMPTY;
 
-	if (call_open_history(call, a->db, STORE_READ) != STATUS_OK)
+	if (cli_command_open_history(call, a->db, STORE_READ) != STATUS_OK)
 		return EXIT_ENVIRONMENT;
 	if (store_baselines(call->history, &found, &call->err) == STATUS_OK) {
 		TABLE_ROW(&table, "NAME", "RESULTS", "SAVED");
@@ -54,14 +54,14 @@ static int baseline_list_action(struct call *call)
 	return EXIT_ACCEPTED;
 }
 
-static int baseline_show(struct call *call)
+static int cmd_baseline_show(struct call *call)
 {
 	const struct baseline_arguments *a = call->arguments;
 	struct result *results = NULL;
 	struct output_table table = TABLE_EMPTY;
 	size_t found = 0;
 
-	if (call_open_history(call, a->db, STORE_READ) == STATUS_OK &&
+	if (cli_command_open_history(call, a->db, STORE_READ) == STATUS_OK &&
 	    baseline_load(call->history, call->operands[0], &results, &found, &call->err) ==
 		    STATUS_OK) {
 		TABLE_ROW(&table, "RUN", "STARTED", "LABEL", "STATE", "CASES", "DEVICE");
@@ -81,20 +81,20 @@ static int baseline_show(struct call *call)
 	return EXIT_ACCEPTED;
 }
 
-static int baseline_delete_action(struct call *call)
+static int cmd_baseline_delete_action(struct call *call)
 {
 	const struct baseline_arguments *a = call->arguments;
 
-	if (call_open_history(call, a->db, STORE_WRITE) == STATUS_OK)
+	if (cli_command_open_history(call, a->db, STORE_WRITE) == STATUS_OK)
 		baseline_delete(call->history, call->operands[0], &call->err);
 	return EXIT_ACCEPTED;
 }
 
 static const struct action actions[] = {
-	{ .name = "save", .least = 2, .most = ANY_NUMBER, .run = baseline_save_action },
-	{ .name = "list", .run = baseline_list_action },
-	{ .name = "show", .least = 1, .most = 1, .run = baseline_show },
-	{ .name = "delete", .least = 1, .most = 1, .run = baseline_delete_action },
+	{ .name = "save", .least = 2, .most = ANY_NUMBER, .run = cmd_baseline_save_action },
+	{ .name = "list", .run = cmd_baseline_list_action },
+	{ .name = "show", .least = 1, .most = 1, .run = cmd_baseline_show },
+	{ .name = "delete", .least = 1, .most = 1, .run = cmd_baseline_delete_action },
 	{ 0 },
 };
 

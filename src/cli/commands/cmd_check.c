@@ -44,7 +44,7 @@ static const struct {
 	[MONITORING_NPD] = { "npd", "", { 0, 0, 1, 2 } },
 };
 
-static enum state nagios_state_of(const struct verdicts *v)
+static enum state cmd_check_nagios_state_of(const struct verdicts *v)
 {
 	if (!v)
 		return STATE_UNKNOWN;
@@ -54,7 +54,7 @@ static enum state nagios_state_of(const struct verdicts *v)
 }
 
 /* True for reasons that belong to the state. */
-static bool monitoring_reason_explains(const struct verdict_reason *r, enum state state)
+static bool cmd_check_monitoring_reason_explains(const struct verdict_reason *r, enum state state)
 {
 	if (state == STATE_CRITICAL)
 		return r->verdict == VERDICT_FAIL || (r->verdict == VERDICT_WARN && !r->accepted);
@@ -67,7 +67,8 @@ static bool monitoring_reason_explains(const struct verdict_reason *r, enum stat
  * Nagios: "REJECTED: GPU cuda:3 is 10 % slower ... (gpu-slow-memory); ...". npd, which has less
  * room: "cuda:3 gpu-slow-memory; cuda:5 gpu-wrong-result". Without such a reason, the sentence.
  */
-static char *nagios_reasons_in_a_line(const struct verdicts *v, enum state state, bool brief)
+static char *cmd_check_nagios_reasons_in_a_line(const struct verdicts *v, enum state state,
+						bool brief)
 {
 	struct text out = TEXT_EMPTY;
 	size_t count = 0;
@@ -76,7 +77,8 @@ static char *nagios_reasons_in_a_line(const struct verdicts *v, enum state state
 		const struct verdict_reason *r = &v->reasons[i];
 		const char *separator = out.length ? "; " : "";
 
-		if (!monitoring_reason_explains(r, state) || (count++ >= MOST_REASONS && !brief))
+		if (!cmd_check_monitoring_reason_explains(r, state) ||
+		    (count++ >= MOST_REASONS && !brief))
 			continue;
 		if (brief)
 			text_addf(&out, "%s%s%s%s", separator, r->devices, *r->devices ? " " : "",
@@ -103,13 +105,13 @@ static char *nagios_reasons_in_a_line(const struct verdicts *v, enum state state
  * the reason. With verdicts, `why` is a reason not to accept an accepted result (it is too old);
  * NULL: none.
  */
-static int monitoring_print(enum monitoring as, const struct verdicts *v, const char *why)
+static int cmd_check_monitoring_print(enum monitoring as, const struct verdicts *v, const char *why)
 {
 	static const char *const words[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
-	enum state judged = nagios_state_of(v),
+	enum state judged = cmd_check_nagios_state_of(v),
 		   state = why && judged != STATE_CRITICAL ? STATE_UNKNOWN : judged;
-	char *reasons =
-		v ? nagios_reasons_in_a_line(v, judged, as == MONITORING_NPD) : xstrdup(why);
+	char *reasons = v ? cmd_check_nagios_reasons_in_a_line(v, judged, as == MONITORING_NPD)
+			  : xstrdup(why);
 	char *what = v && why ? xasprintf("%s; %s", why, reasons) : xstrdup(reasons);
 	char *line = xasprintf("%s%s: %s", programs[as].word, words[state], what);
 
@@ -148,7 +150,8 @@ struct check_arguments {
 	struct delivery *delivery;
 };
 
-static enum status take_monitoring(void *as, const char *name, const char *value, struct error *err)
+static enum status cmd_check_take_monitoring(void *as, const char *name, const char *value,
+					     struct error *err)
 {
 	for (int i = MONITORING_NAGIOS; i < MONITORING_COUNT; i++)
 		if (strcmp(programs[i].name, value) == 0) {
@@ -159,7 +162,8 @@ static enum status take_monitoring(void *as, const char *name, const char *value
 			 value);
 }
 
-static enum status take_age(void *age, const char *name, const char *value, struct error *err)
+static enum status cmd_check_take_age(void *age, const char *name, const char *value,
+				      struct error *err)
 {
 	double *seconds = age;
 
@@ -168,7 +172,7 @@ static enum status take_age(void *age, const char *name, const char *value, stru
 	return error_prefix(err, "--%s", name);
 }
 
-static void words_monitoring(struct text *out)
+static void cmd_check_words_monitoring(struct text *out)
 {
 	text_add(out, "nagios npd");
 }
@@ -182,15 +186,16 @@ static const struct option_row rows[] = {
 	FLAG_ROW(0, "no-script", check_arguments, no_script),
 	TEXT_ROW('o', "output", "FILE", check_arguments, output, .file = OPTION_FILE_WRITTEN),
 	FLAG_ROW(0, "json", check_arguments, json),
-	CALL_ROW("as", "PROGRAM", take_monitoring, check_arguments, as, .words = words_monitoring),
-	CALL_ROW("max-age", "TIME", take_age, check_arguments, max_age),
+	CALL_ROW("as", "PROGRAM", cmd_check_take_monitoring, check_arguments, as,
+		 .words = cmd_check_words_monitoring),
+	CALL_ROW("max-age", "TIME", cmd_check_take_age, check_arguments, max_age),
 	{ 0 },
 };
 
 /*
  * With several machines, whose devices have the same ids, names the file of each check and device.
  */
-static void check_name_machine(const char *path, struct verdicts *verdicts)
+static void cmd_check_name_machine(const char *path, struct verdicts *verdicts)
 {
 	for (size_t i = 0; i < verdicts->device_count; i++) {
 		free(verdicts->devices[i].machine);
@@ -202,7 +207,7 @@ static void check_name_machine(const char *path, struct verdicts *verdicts)
 	}
 }
 
-static bool check_same_limits(const struct limits *a, const struct limits *b)
+static bool cmd_check_same_limits(const struct limits *a, const struct limits *b)
 {
 	return a == b || strcmp(a->text ? a->text : "", b->text ? b->text : "") == 0;
 }
@@ -211,14 +216,14 @@ static bool check_same_limits(const struct limits *a, const struct limits *b)
  * Index to which results[i] moves: after the results of its machine with the same limits. If there
  * are none: before the others of its machine if it has limits, else after them.
  */
-static size_t check_place_of(const struct check_arguments *a, size_t i)
+static size_t cmd_check_place_of(const struct check_arguments *a, size_t i)
 {
 	size_t first = i, last = i;
 
 	for (size_t j = i; j-- > 0;) {
 		if (!judge_same_machine(&a->results->items[j], &a->results->items[i]))
 			continue;
-		if (check_same_limits(a->limits_of[j], a->limits_of[i]))
+		if (cmd_check_same_limits(a->limits_of[j], a->limits_of[i]))
 			return j + 1;
 		last = last == i ? j + 1 : last;
 		first = j;
@@ -230,13 +235,13 @@ static size_t check_place_of(const struct check_arguments *a, size_t i)
  * Sorts the results: launches of each machine are consecutive, and among these those with equal
  * limits.
  */
-static void check_sort(struct check_arguments *a)
+static void cmd_check_sort(struct check_arguments *a)
 {
 	for (size_t i = 1; i < a->results->count; i++) {
 		const struct result result = a->results->items[i];
 		const struct limits *limits = a->limits_of[i];
 		char *path = a->results->paths[i];
-		size_t to = check_place_of(a, i), moved = i - to;
+		size_t to = cmd_check_place_of(a, i), moved = i - to;
 
 		memmove(&a->results->items[to + 1], &a->results->items[to], moved * sizeof(result));
 		memmove(&a->results->paths[to + 1], &a->results->paths[to], moved * sizeof(path));
@@ -255,7 +260,7 @@ struct judged_machine {
 };
 
 /* Judges all launches with the same limits together. */
-static void check_judge_machine(struct judged_machine *machine)
+static void cmd_check_judge_machine(struct judged_machine *machine)
 {
 	const struct check_arguments *a = machine->arguments;
 	size_t next = machine->first, end = machine->first + machine->count;
@@ -271,7 +276,7 @@ static void check_judge_machine(struct judged_machine *machine)
 		do
 			input.count++;
 		while (next + input.count < end &&
-		       check_same_limits(input.limits, a->limits_of[next + input.count]));
+		       cmd_check_same_limits(input.limits, a->limits_of[next + input.count]));
 		judge_results(&input, &machine->verdicts);
 		next += input.count;
 	}
@@ -280,14 +285,14 @@ static void check_judge_machine(struct judged_machine *machine)
 		verdicts_finish(&machine->verdicts);
 }
 
-static void check_judge_range(void *machines, size_t begin, size_t end)
+static void cmd_check_judge_range(void *machines, size_t begin, size_t end)
 {
 	for (size_t i = begin; i < end; i++)
-		check_judge_machine((struct judged_machine *)machines + i);
+		cmd_check_judge_machine((struct judged_machine *)machines + i);
 }
 
 /* Uses all cores; the verdicts keep the order of the machines. */
-static void check_judge_machines(struct check_arguments *a, struct verdicts *verdicts)
+static void cmd_check_judge_machines(struct check_arguments *a, struct verdicts *verdicts)
 {
 	struct judged_machine *machines = xcalloc(a->results->count, sizeof(*machines));
 	const struct result *items = a->results->items;
@@ -298,7 +303,7 @@ static void check_judge_machines(struct check_arguments *a, struct verdicts *ver
 			machines[count++] = (struct judged_machine){ .arguments = a, .first = i };
 		machines[count - 1].count++;
 	}
-	parallel_for(count, 1, check_judge_range, machines);
+	parallel_for(count, 1, cmd_check_judge_range, machines);
 	for (size_t i = 0; i < count; i++) {
 		const char *path = a->results->paths[machines[i].first];
 
@@ -306,13 +311,13 @@ static void check_judge_machines(struct check_arguments *a, struct verdicts *ver
 			delivery_add(a->delivery, &items[machines[i].first], path,
 				     &machines[i].verdicts);
 		if (count > 1)
-			check_name_machine(path, &machines[i].verdicts);
+			cmd_check_name_machine(path, &machines[i].verdicts);
 		judge_add_verdicts(verdicts, &machines[i].verdicts);
 	}
 	free(machines);
 }
 
-static enum status check_judge_all(struct check_arguments *a)
+static enum status cmd_check_judge_all(struct check_arguments *a)
 {
 	struct verdicts verdicts = { .strict = a->strict };
 	const struct verdicts *stored;
@@ -320,12 +325,12 @@ static enum status check_judge_all(struct check_arguments *a)
 	a->limits_of = xcalloc(a->results->count, sizeof(*a->limits_of));
 	for (size_t i = 0; i < a->results->count; i++) {
 		a->limits_of[i] =
-			limits_pool_find(&a->pool, a->limits, true, &a->results->items[i]);
+			result_limits_pool_find(&a->pool, a->limits, true, &a->results->items[i]);
 		if (!a->limits_of[i])
 			return STATUS_USAGE;
 	}
-	check_sort(a);
-	check_judge_machines(a, &verdicts);
+	cmd_check_sort(a);
+	cmd_check_judge_machines(a, &verdicts);
 	verdicts_finish(&verdicts);
 	stored = a->results->items[0].judgement;
 	if (stored && !a->json && !a->as)
@@ -339,7 +344,7 @@ static enum status check_judge_all(struct check_arguments *a)
 }
 
 /* One machine gets an acceptance page, several a delivery page. */
-static bool check_one_machine(const struct result_list *list)
+static bool cmd_check_one_machine(const struct result_list *list)
 {
 	for (size_t i = 1; i < list->count; i++)
 		if (!judge_same_machine(&list->items[0], &list->items[i]))
@@ -347,30 +352,31 @@ static bool check_one_machine(const struct result_list *list)
 	return true;
 }
 
-static bool to_stdout(const char *output)
+static bool cmd_check_to_stdout(const char *output)
 {
 	return output && strcmp(output, "-") == 0;
 }
 
 /* Rejects options and outputs that do not go together. */
-static int check_refuse_arguments(struct call *call)
+static int cmd_check_refuse_arguments(struct call *call)
 {
 	const struct check_arguments *a = call->arguments;
 	const struct command *command = call->command;
 
 	if (a->as && (a->json || a->all))
-		return command_usage(command, "--as prints one line and cannot be combined with "
-					      "--json or --all");
+		return cli_command_usage(command,
+					 "--as prints one line and cannot be combined with "
+					 "--json or --all");
 	if (a->max_age > 0 && !a->as)
-		return command_usage(command, "--max-age needs --as nagios or --as npd");
-	if (to_stdout(a->report) || to_stdout(a->output))
-		return command_usage(command,
-				     "%s needs a file, because verdicts go to standard output",
-				     to_stdout(a->report) ? "--report" : "--output");
+		return cli_command_usage(command, "--max-age needs --as nagios or --as npd");
+	if (cmd_check_to_stdout(a->report) || cmd_check_to_stdout(a->output))
+		return cli_command_usage(command,
+					 "%s needs a file, because verdicts go to standard output",
+					 cmd_check_to_stdout(a->report) ? "--report" : "--output");
 	if (a->output && a->results->count > 1)
-		return command_usage(command,
-				     "--output writes the result of one machine, but these results "
-				     "are from several. Run check once per machine");
+		return cli_command_usage(command, "--output writes the result of one machine, but "
+						  "these results "
+						  "are from several. Run check once per machine");
 	input_refuse_output(a->report, &call->err);
 	input_refuse_output(a->output, &call->err);
 	return EXIT_ACCEPTED;
@@ -380,7 +386,7 @@ static int check_refuse_arguments(struct call *call)
  * Prints the verdicts. Writes the acceptance page of one machine, with the verdicts of all
  * launches, or the delivery page of several, and the result with its judgement.
  */
-static void check_publish(const struct check_arguments *a, struct error *err)
+static void cmd_check_publish(const struct check_arguments *a, struct error *err)
 {
 	const struct result *result = &a->results->items[0];
 	const struct acceptance acceptance = { .result = result };
@@ -406,7 +412,7 @@ static void check_publish(const struct check_arguments *a, struct error *err)
 		printf("%s\n", a->output);
 }
 
-static int check_run(struct call *call)
+static int cmd_check_run(struct call *call)
 {
 	struct check_arguments *a = call->arguments;
 	const struct result_judging judging = { .limits = a->limits,
@@ -415,24 +421,25 @@ static int check_run(struct call *call)
 	int code;
 
 	a->results = &call->results;
-	if (call_read_results(call, 0) != STATUS_OK)
+	if (cli_command_read_results(call, 0) != STATUS_OK)
 		return EXIT_USAGE;
-	code = check_refuse_arguments(call);
+	code = cmd_check_refuse_arguments(call);
 	if (code != EXIT_ACCEPTED || call->err.status != STATUS_OK)
 		return code;
-	if (population_open(&a->population, NULL) != STATUS_OK)
+	if (population_file_open(&a->population, NULL) != STATUS_OK)
 		return EXIT_USAGE;
-	if (a->report && !check_one_machine(a->results))
+	if (a->report && !cmd_check_one_machine(a->results))
 		a->delivery = delivery_new();
-	if (!(a->results->count == 1 && result_judging_is_stored(&judging, a->results->items)) &&
-	    check_judge_all(a) != STATUS_OK)
+	if (!(a->results->count == 1 &&
+	      result_limits_judging_is_stored(&judging, a->results->items)) &&
+	    cmd_check_judge_all(a) != STATUS_OK)
 		return EXIT_USAGE;
-	check_publish(a, &call->err);
+	cmd_check_publish(a, &call->err);
 	return verdicts_exit_code(a->results->items[0].judgement);
 }
 
 /* "the newest result is 30 h old, more than 26 h"; NULL: recent enough, or no maximum age. */
-static char *stale(const struct check_arguments *a)
+static char *cmd_check_stale(const struct check_arguments *a)
 {
 	double newest = -INFINITY, now = clock_unix_seconds();
 
@@ -455,34 +462,34 @@ static char *stale(const struct check_arguments *a)
  * Also answers for a check that could not be made, because check's own exit codes mean other things
  * to these programs.
  */
-static int check_answer_as(const struct check_arguments *a, int code)
+static int cmd_check_answer_as(const struct check_arguments *a, int code)
 {
 	bool judged = code == EXIT_ACCEPTED || code == EXIT_GATE_FAILED ||
 		      code == EXIT_INCOMPLETE || code == EXIT_WRONG_RESULT;
 	const struct verdicts *verdicts =
 		judged && a->results->count ? a->results->items[0].judgement : NULL;
-	char *old = verdicts ? stale(a) : NULL;
+	char *old = verdicts ? cmd_check_stale(a) : NULL;
 	const char *why = verdicts ? old
 			  : code == EXIT_USAGE
 				  ? "no verdict: error in the command, the result or the limits; "
 				    "see standard error"
 				  : "no verdict: cannot read or write a file; see standard error";
 
-	code = monitoring_print(a->as, verdicts, why);
+	code = cmd_check_monitoring_print(a->as, verdicts, why);
 	free(old);
 	return code;
 }
 
-static int check_end(struct call *call, int code)
+static int cmd_check_end(struct call *call, int code)
 {
 	struct check_arguments *a = call->arguments;
 
 	a->results = &call->results;
 	if (a->as)
-		code = check_answer_as(a, code);
+		code = cmd_check_answer_as(a, code);
 	result_list_release(&a->baseline);
 	population_release(&a->population);
-	limits_pool_release(&a->pool);
+	result_limits_pool_release(&a->pool);
 	free(a->limits_of);
 	delivery_free(a->delivery);
 	return code;
@@ -495,6 +502,6 @@ const struct command command_check = {
 	.least = 1,
 	.most = ANY_NUMBER,
 	.wrong_count = "no RESULT given",
-	.run = check_run,
-	.end = check_end,
+	.run = cmd_check_run,
+	.end = cmd_check_end,
 };

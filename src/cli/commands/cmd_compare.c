@@ -25,8 +25,8 @@ struct compare_arguments {
 enum fail_on { FAIL_ON_NOTHING, FAIL_ON_REGRESSION, FAIL_ON_CERTAIN };
 static const char *const fail_on[] = { "regression", "certain", NULL };
 
-static enum status compare_take_margin(void *margin, const char *name, const char *value,
-				       struct error *err)
+static enum status cmd_compare_take_margin(void *margin, const char *name, const char *value,
+					   struct error *err)
 {
 	double *ratio = margin;
 
@@ -40,7 +40,7 @@ static enum status compare_take_margin(void *margin, const char *name, const cha
 }
 
 static const struct option_row rows[] = {
-	CALL_ROW("margin", "MARGIN", compare_take_margin, compare_arguments, margin),
+	CALL_ROW("margin", "MARGIN", cmd_compare_take_margin, compare_arguments, margin),
 	CHOICE_ROW("fail-on", fail_on, compare_arguments, fail_on),
 	PERCENT_ROW("launch-spread", "0.5%", compare_arguments, launch_spread),
 	FLAG_ROW(0, "all-metrics", compare_arguments, all_metrics),
@@ -51,17 +51,19 @@ static const struct option_row rows[] = {
 };
 
 /* A and B are two operands, or those before and after a "--". */
-static int compare_read_sides(struct call *call)
+static int cmd_compare_read_sides(struct call *call)
 {
 	struct compare_arguments *c = call->arguments;
 	int first = call->separator < 0 ? 1 : call->separator;
 
 	if (call->separator < 0 && call->count != 2)
-		return command_usage(call->command, "%s",
-				     "compare needs two results (A B) or several launches of two "
-				     "sides (A... -- B...)");
+		return cli_command_usage(call->command, "%s",
+					 "compare needs two results (A B) or several launches of "
+					 "two "
+					 "sides (A... -- B...)");
 	if (!first || first == call->count)
-		return command_usage(call->command, "%s", "a result is missing before or after --");
+		return cli_command_usage(call->command, "%s",
+					 "a result is missing before or after --");
 	c->a.db = c->b.db = c->db;
 	for (int i = 0; i < call->count && call->err.status == STATUS_OK; i++)
 		result_list_take(i < first ? &c->a : &c->b, NULL, call->operands[i], &call->err);
@@ -69,7 +71,7 @@ static int compare_read_sides(struct call *call)
 }
 
 /* True for two pooled results, or equally many launches per side, that were interleaved. */
-static bool compare_in_turns(const struct compare_arguments *c)
+static bool cmd_compare_in_turns(const struct compare_arguments *c)
 {
 	for (size_t i = 0; i < c->a.count && c->a.count == c->b.count; i++)
 		if (!compare_taken_in_turns(&c->a.items[i], &c->b.items[i]))
@@ -78,7 +80,7 @@ static bool compare_in_turns(const struct compare_arguments *c)
 }
 
 /* Names of both sides; whole paths if the short names are equal. */
-static void compare_name_sides(const struct compare_arguments *c, char *names[2])
+static void cmd_compare_name_sides(const struct compare_arguments *c, char *names[2])
 {
 	const struct result_list *const lists[2] = { &c->a, &c->b };
 
@@ -91,7 +93,7 @@ static void compare_name_sides(const struct compare_arguments *c, char *names[2]
 		}
 }
 
-static int compare_and_print(struct call *call)
+static int cmd_compare_and_print(struct call *call)
 {
 	const struct compare_arguments *c = call->arguments;
 	char *names[2];
@@ -103,13 +105,13 @@ static int compare_and_print(struct call *call)
 		.margin = c->margin,
 		.launch_spread = c->launch_spread,
 		.all_metrics = c->all_metrics,
-		.turns = compare_in_turns(c),
+		.turns = cmd_compare_in_turns(c),
 		.history = call->history,
 	};
 	struct comparison comparison;
 	int code;
 
-	compare_name_sides(c, names);
+	cmd_compare_name_sides(c, names);
 	input.name_a = names[0];
 	input.name_b = names[1];
 	compare_results(&input, &comparison, &call->err);
@@ -138,18 +140,18 @@ static int compare_and_print(struct call *call)
 	return code;
 }
 
-static int compare_run(struct call *call)
+static int cmd_compare_run(struct call *call)
 {
 	const struct compare_arguments *c = call->arguments;
-	int code = compare_read_sides(call);
+	int code = cmd_compare_read_sides(call);
 
 	if (code != EXIT_ACCEPTED || call->err.status != STATUS_OK ||
-	    (c->db && call_open_history(call, c->db, STORE_READ) != STATUS_OK))
+	    (c->db && cli_command_open_history(call, c->db, STORE_READ) != STATUS_OK))
 		return code;
-	return compare_and_print(call);
+	return cmd_compare_and_print(call);
 }
 
-static int compare_end(struct call *call, int code)
+static int cmd_compare_end(struct call *call, int code)
 {
 	struct compare_arguments *c = call->arguments;
 
@@ -163,6 +165,6 @@ const struct command command_compare = {
 	.options = rows,
 	.arguments = sizeof(struct compare_arguments),
 	.most = ANY_NUMBER,
-	.run = compare_run,
-	.end = compare_end,
+	.run = cmd_compare_run,
+	.end = cmd_compare_end,
 };

@@ -58,7 +58,7 @@ static int completion_answer_options(const struct command *command, const struct
 	for (const struct option_row *row = command->options; row && row->name; row++) {
 		char *explanation = usage_explanation(command, row);
 
-		if (!action || action_takes(action, row)) {
+		if (!action || cli_command_action_takes(action, row)) {
 			printf("--%s\t%s\n", row->name, explanation);
 			if (row->letter)
 				printf("-%c\t%s\n", row->letter, explanation);
@@ -115,7 +115,7 @@ static const struct option_row *completion_option(const struct command *command,
 
 static int completion_complete(const char *const *words, int count)
 {
-	const struct command *command = command_named(words[0]);
+	const struct command *command = cli_command_named(words[0]);
 	const struct action *action = command ? command->actions : NULL;
 	const struct option_row *row;
 	struct text names = TEXT_EMPTY;
@@ -136,7 +136,7 @@ static int completion_complete(const char *const *words, int count)
 	if (count > 2)
 		return completion_answer(true, action->name ? action->words : NULL);
 	puts("words");
-	actions_names(command->actions, " ", " ", &names);
+	cli_command_names(command->actions, " ", " ", &names);
 	completion_print_words(names.data);
 	text_release(&names);
 	return EXIT_ACCEPTED;
@@ -157,10 +157,10 @@ static int completion_run(struct call *call)
 	if (call->separator == 1 && call->count > 1 && strcmp(call->operands[0], "words") == 0)
 		return completion_complete(call->operands + 1, call->count - 1);
 	if (call->count != 1)
-		return command_usage(call->command, "no shell given");
+		return cli_command_usage(call->command, "no shell given");
 	if (!script)
-		return command_usage(call->command, "no completion script for '%s'",
-				     call->operands[0]);
+		return cli_command_usage(call->command, "no completion script for '%s'",
+					 call->operands[0]);
 	fwrite(script->data, 1, script->size, stdout);
 	return EXIT_ACCEPTED;
 }

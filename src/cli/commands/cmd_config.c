@@ -25,7 +25,7 @@ struct config_arguments {
 
 static const struct option_row rows[] = {
 	CALL_ROW("set", "SECTION.KEY=VALUE", overrides_take, config_arguments, overrides,
-		 .words = words_settings, .actions = "validate, show"),
+		 .words = cli_words_settings, .actions = "validate, show"),
 	FLAG_ROW(0, "origin", config_arguments, origin, .actions = "show"),
 	TEXT_ROW('o', "output", "FILE", config_arguments, output, .actions = "write",
 		 .file = OPTION_FILE_WRITTEN),
@@ -34,7 +34,7 @@ static const struct option_row rows[] = {
 };
 
 /* A limits file, or the name of shipped limits, is not a config: it has nothing to run. */
-static bool validate_limits(const char *name)
+static bool cmd_config_validate_limits(const char *name)
 {
 	struct text errors = TEXT_EMPTY;
 	struct limits limits;
@@ -50,7 +50,7 @@ static bool validate_limits(const char *name)
 	return valid;
 }
 
-static int config_validate_action(struct call *call)
+static int cmd_config_validate_action(struct call *call)
 {
 	const struct config_arguments *a = call->arguments;
 	int code = EXIT_ACCEPTED;
@@ -69,17 +69,17 @@ static int config_validate_action(struct call *call)
 			printf("%s: valid, %zu suite%s\n", config.name, found, text_plural(found));
 		/* A limits file is never a config; overrides need a config. */
 		else
-			valid = !a->overrides.count && validate_limits(name);
+			valid = !a->overrides.count && cmd_config_validate_limits(name);
 		if (valid && !config.count)
 			text_release(&errors);
-		command_print_errors(&errors);
+		cli_command_print_errors(&errors);
 		config_release(&config);
 		code = valid ? code : EXIT_USAGE;
 	}
 	return code;
 }
 
-static int config_show(struct call *call)
+static int cmd_config_show(struct call *call)
 {
 	const struct config_arguments *a = call->arguments;
 	struct text errors = TEXT_EMPTY, out = TEXT_EMPTY;
@@ -91,13 +91,13 @@ static int config_show(struct call *call)
 		config_write(&config, a->origin, &out);
 		fputs(out.data, stdout);
 	}
-	command_print_errors(&errors);
+	cli_command_print_errors(&errors);
 	config_release(&config);
 	text_release(&out);
 	return status == STATUS_OK ? EXIT_ACCEPTED : EXIT_USAGE;
 }
 
-static void config_print_keys(const char *title, const struct key *key)
+static void cmd_config_print_keys(const char *title, const struct key *key)
 {
 	struct text what = TEXT_EMPTY;
 
@@ -112,11 +112,11 @@ static void config_print_keys(const char *title, const struct key *key)
 	text_release(&what);
 }
 
-static void config_print_suite(const struct suite *suite)
+static void cmd_config_print_suite(const struct suite *suite)
 {
 	char *title = xasprintf("[suite %s]: %s", suite->name, suite->summary);
 
-	config_print_keys(title, suite->keys);
+	cmd_config_print_keys(title, suite->keys);
 	free(title);
 }
 
@@ -131,7 +131,7 @@ static const struct {
 	{ "report", "[report]: contents of the page", report_keys },
 };
 
-static void config_unknown_section(const char *name, struct error *err)
+static void cmd_config_unknown_section(const char *name, struct error *err)
 {
 	const char *names[64];
 	size_t count = 0;
@@ -148,7 +148,7 @@ static void config_unknown_section(const char *name, struct error *err)
 }
 
 /* The keys of a section that is not a suite, or NULL if there is none of that name. */
-static const struct key *config_other_keys(const char *name, const char **title)
+static const struct key *cmd_config_other_keys(const char *name, const char **title)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (strcmp(others[i].name, name) == 0) {
@@ -158,41 +158,42 @@ static const struct key *config_other_keys(const char *name, const char **title)
 	return NULL;
 }
 
-static int config_keys_action(struct call *call)
+static int cmd_config_keys_action(struct call *call)
 {
 	bool suite = !call->count;
 	const char *title;
 
 	for (int i = 0; i < call->count && call->err.status == STATUS_OK; i++)
-		if (!config_other_keys(call->operands[i], &title) && !suite_find(call->operands[i]))
-			config_unknown_section(call->operands[i], &call->err);
+		if (!cmd_config_other_keys(call->operands[i], &title) &&
+		    !suite_find(call->operands[i]))
+			cmd_config_unknown_section(call->operands[i], &call->err);
 	if (call->err.status != STATUS_OK)
 		return EXIT_USAGE;
 	for (size_t i = 0; !call->count && i < ARRAY_SIZE(others); i++)
-		config_print_keys(others[i].title, others[i].keys);
+		cmd_config_print_keys(others[i].title, others[i].keys);
 	for (const struct suite *const *s = suites; !call->count && *s; s++)
-		config_print_suite(*s);
+		cmd_config_print_suite(*s);
 	for (int i = 0; i < call->count; i++) {
-		const struct key *keys = config_other_keys(call->operands[i], &title);
+		const struct key *keys = cmd_config_other_keys(call->operands[i], &title);
 
 		if (keys)
-			config_print_keys(title, keys);
+			cmd_config_print_keys(title, keys);
 		else
-			config_print_suite(suite_find(call->operands[i]));
+			cmd_config_print_suite(suite_find(call->operands[i]));
 		suite = suite || !keys;
 	}
 	if (suite) {
 		/* Keys of every suite, printed once. */
-		config_print_keys("every [suite]", suite_keys);
-		config_print_keys("every [suite], and [defaults] for all suites",
-				  schema_program.sampling);
+		cmd_config_print_keys("every [suite]", suite_keys);
+		cmd_config_print_keys("every [suite], and [defaults] for all suites",
+				      schema_program.sampling);
 	}
 	return EXIT_ACCEPTED;
 }
 
 #define STEMS_MOST 64
 
-static void config_unknown_embedded(const char *name, struct error *err)
+static void cmd_config_unknown_embedded(const char *name, struct error *err)
 {
 	const struct embedded_file *const tables[] = { embedded_configs, embedded_limits,
 						       embedded_claims };
@@ -211,7 +212,7 @@ static void config_unknown_embedded(const char *name, struct error *err)
 		free(names[count]);
 }
 
-static int config_write_embedded(struct call *call)
+static int cmd_config_write_embedded(struct call *call)
 {
 	const struct config_arguments *a = call->arguments;
 	const char *operand = call->operands[0], *path;
@@ -225,7 +226,7 @@ static int config_write_embedded(struct call *call)
 	if (!file)
 		file = embedded_find(embedded_claims, name);
 	if (!file)
-		config_unknown_embedded(operand, &call->err);
+		cmd_config_unknown_embedded(operand, &call->err);
 	else if (!a->force && access(path, F_OK) == 0)
 		error_set(&call->err, STATUS_USAGE, "%s exists; add --force to overwrite it", path);
 	else if (file_publish(path, (const char *)file->data, file->size, &call->err) == STATUS_OK)
@@ -238,19 +239,26 @@ static const struct action actions[] = {
 	{ .name = "validate",
 	  .least = 1,
 	  .most = ANY_NUMBER,
-	  .run = config_validate_action,
-	  .words = words_configs },
-	{ .name = "show", .least = 1, .most = 1, .run = config_show, .words = words_configs },
-	{ .name = "keys", .most = ANY_NUMBER, .run = config_keys_action, .words = words_sections },
+	  .run = cmd_config_validate_action,
+	  .words = cli_words_configs },
+	{ .name = "show",
+	  .least = 1,
+	  .most = 1,
+	  .run = cmd_config_show,
+	  .words = cli_words_configs },
+	{ .name = "keys",
+	  .most = ANY_NUMBER,
+	  .run = cmd_config_keys_action,
+	  .words = cli_words_sections },
 	{ .name = "write",
 	  .least = 1,
 	  .most = 1,
-	  .run = config_write_embedded,
-	  .words = words_embedded },
+	  .run = cmd_config_write_embedded,
+	  .words = cli_words_embedded },
 	{ 0 },
 };
 
-static int config_end(struct call *call, int code)
+static int cmd_config_end(struct call *call, int code)
 {
 	overrides_release(&((struct config_arguments *)call->arguments)->overrides);
 	return code;
@@ -261,5 +269,5 @@ const struct command command_config = {
 	.actions = actions,
 	.options = rows,
 	.arguments = sizeof(struct config_arguments),
-	.end = config_end,
+	.end = cmd_config_end,
 };

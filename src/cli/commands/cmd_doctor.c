@@ -36,19 +36,19 @@ struct doctor_answer {
 	size_t count, capacity;
 };
 
-static void doctor_add_line(struct doctor_answer *answer, const struct doctor_check *check,
-			    const struct finding *finding)
+static void cmd_doctor_add_line(struct doctor_answer *answer, const struct doctor_check *check,
+				const struct finding *finding)
 {
 	ARRAY_GROW(answer->lines, answer->count, answer->capacity);
 	answer->lines[answer->count++] = (struct answer_line){ check, *finding };
 }
 
-static void doctor_add_finding(void *context, const struct finding *finding)
+static void cmd_doctor_add_finding(void *context, const struct finding *finding)
 {
-	doctor_add_line(context, &by_severity[finding->severity], finding);
+	cmd_doctor_add_line(context, &by_severity[finding->severity], finding);
 }
 
-static void doctor_add_device(struct doctor_answer *answer, const struct device_info *d)
+static void cmd_doctor_add_device(struct doctor_answer *answer, const struct device_info *d)
 {
 	struct finding finding = { .severity = SEVERITY_OK };
 	char bytes[32], memory[40] = "", capability[64] = "";
@@ -62,12 +62,12 @@ static void doctor_add_device(struct doctor_answer *answer, const struct device_
 	finding_set_device(&finding, FINDING_DEVICE, d->id);
 	snprintf(finding.text, sizeof(finding.text), "%s%s%s, backend %s (%s)", d->name, memory,
 		 capability, d->backend, d->module);
-	doctor_add_finding(answer, &finding);
-	device_findings(d, doctor_add_finding, answer);
+	cmd_doctor_add_finding(answer, &finding);
+	device_findings(d, cmd_doctor_add_finding, answer);
 }
 
-static void print_for_people(const struct doctor_answer *answer, const struct probe *probe,
-			     FILE *out)
+static void cmd_doctor_print_for_people(const struct doctor_answer *answer,
+					const struct probe *probe, FILE *out)
 {
 	struct output_table table = TABLE_EMPTY;
 	size_t gpus = 0;
@@ -90,7 +90,7 @@ static void print_for_people(const struct doctor_answer *answer, const struct pr
 		fputs("\nNo device can be measured on this machine.\n", out);
 }
 
-static void doctor_print_json(const struct doctor_answer *answer, const struct probe *probe)
+static void cmd_doctor_print_json(const struct doctor_answer *answer, const struct probe *probe)
 {
 	struct json_writer w = { .expand = 2 };
 	char *text;
@@ -116,7 +116,7 @@ static void doctor_print_json(const struct doctor_answer *answer, const struct p
 }
 
 /* Examines this machine. Returns the exit code. */
-static int doctor_examine(bool json, FILE *out)
+static int cmd_doctor_examine(bool json, FILE *out)
 {
 	struct probe probe = { 0 };
 	struct doctor_answer answer = { 0 };
@@ -130,10 +130,10 @@ static int doctor_examine(bool json, FILE *out)
 
 		/* A failed probe is a finding as well: a problem of the host may be the reason. */
 		snprintf(finding.text, sizeof(finding.text), "%.300s", err.message);
-		doctor_add_finding(&answer, &finding);
+		cmd_doctor_add_finding(&answer, &finding);
 	}
 	for (size_t i = 0; i < probe.device_count; i++)
-		doctor_add_device(&answer, &probe.devices[i]);
+		cmd_doctor_add_device(&answer, &probe.devices[i]);
 	for (size_t i = 0; i < probe.component_count; i++) {
 		const struct component *c = &probe.components[i];
 		struct finding finding = { .severity = SEVERITY_OK };
@@ -141,31 +141,31 @@ static int doctor_examine(bool json, FILE *out)
 		finding_set_subject(&finding, c->name, "");
 		snprintf(finding.text, sizeof(finding.text), "%s%s%.250s", c->version,
 			 c->version[0] && c->detail[0] ? ", " : "", c->detail);
-		doctor_add_line(&answer, c->present ? &by_severity[SEVERITY_OK] : &missing,
-				&finding);
+		cmd_doctor_add_line(&answer, c->present ? &by_severity[SEVERITY_OK] : &missing,
+				    &finding);
 	}
 	for (size_t i = 0; i < probe.finding_count; i++)
-		doctor_add_finding(&answer, &probe.findings[i]);
-	xid_findings("", probe.devices, probe.device_count, doctor_add_finding, &answer);
-	host_findings("", ".", doctor_add_finding, &answer);
+		cmd_doctor_add_finding(&answer, &probe.findings[i]);
+	xid_findings("", probe.devices, probe.device_count, cmd_doctor_add_finding, &answer);
+	host_findings("", ".", cmd_doctor_add_finding, &answer);
 	if (json)
-		doctor_print_json(&answer, &probe);
+		cmd_doctor_print_json(&answer, &probe);
 	else
-		print_for_people(&answer, &probe, out);
+		cmd_doctor_print_for_people(&answer, &probe, out);
 	code = probe.device_count ? EXIT_ACCEPTED : EXIT_ENVIRONMENT;
 	free(answer.lines);
 	probe_release(&probe);
 	return code;
 }
 
-char *doctor_report(void)
+char *cmd_doctor_report(void)
 {
 	char *text = NULL;
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
 
 	if (out) {
-		doctor_examine(false, out);
+		cmd_doctor_examine(false, out);
 		fclose(out);
 	}
 	return text ? text : xstrdup("");
@@ -184,8 +184,9 @@ static const char look_config[] = "[fleet]\n"
  * "8 x NVIDIA H200, 1 x NVIDIA L4", and the rate of the network port, "" if unknown. Starts at
  * device *at: devices are sorted by node.
  */
-static char *run_look_describe_devices(const struct result *r, const struct result_node *node,
-				       size_t *at, char *port, size_t size)
+static char *cmd_doctor_run_look_describe_devices(const struct result *r,
+						  const struct result_node *node, size_t *at,
+						  char *port, size_t size)
 {
 	struct text out = TEXT_EMPTY;
 	size_t first = *at, end = first;
@@ -209,25 +210,28 @@ static char *run_look_describe_devices(const struct result *r, const struct resu
 	return text_detach(&out);
 }
 
-static const char *or_dash(const char *text)
+static const char *cmd_doctor_or_dash(const char *text)
 {
 	return text && *text ? text : "-";
 }
 
-static void look_add_node(struct output_table *table, const struct result *r,
-			  const struct result_node *node, size_t *at, const char *directory)
+static void cmd_doctor_look_add_node(struct output_table *table, const struct result *r,
+				     const struct result_node *node, size_t *at,
+				     const char *directory)
 {
 	char *path = fleet_summary_path(directory, node->name), port[48];
-	char *devices = run_look_describe_devices(r, node, at, port, sizeof(port));
+	char *devices = cmd_doctor_run_look_describe_devices(r, node, at, port, sizeof(port));
 	struct error err = ERROR_NONE;
 	struct result own = { 0 };
 	bool known = result_read_header(&own, path, &err) == STATUS_OK;
 
 	TABLE_ROW(table, node->name,
 		  node->status == NODE_OK ? "whole" : node_status_name(node->status),
-		  or_dash(devices), or_dash(known ? result_fact(&own, "driver") : NULL),
-		  or_dash(known ? result_fact(&own, "kernel") : NULL),
-		  or_dash(known ? result_fact(&own, "memory") : NULL), or_dash(port));
+		  cmd_doctor_or_dash(devices),
+		  cmd_doctor_or_dash(known ? result_fact(&own, "driver") : NULL),
+		  cmd_doctor_or_dash(known ? result_fact(&own, "kernel") : NULL),
+		  cmd_doctor_or_dash(known ? result_fact(&own, "memory") : NULL),
+		  cmd_doctor_or_dash(port));
 	if (known)
 		result_release(&own);
 	error_clear(&err);
@@ -236,7 +240,7 @@ static void look_add_node(struct output_table *table, const struct result *r,
 }
 
 /* `drift`: only differences between nodes; else all other warnings. Returns their number. */
-static size_t run_look_print_findings(const struct result *r, bool drift)
+static size_t cmd_doctor_run_look_print_findings(const struct result *r, bool drift)
 {
 	struct output_table table = TABLE_EMPTY;
 	size_t count = 0;
@@ -254,7 +258,7 @@ static size_t run_look_print_findings(const struct result *r, bool drift)
 	return count;
 }
 
-static void print_look(const struct result *r, const char *directory)
+static void cmd_doctor_print_look(const struct result *r, const char *directory)
 {
 	size_t whole = 0, drift;
 	struct output_table table = TABLE_EMPTY;
@@ -262,11 +266,11 @@ static void print_look(const struct result *r, const char *directory)
 
 	TABLE_ROW(&table, "NODE", "", "DEVICES", "DRIVER", "KERNEL", "MEMORY", "PORT");
 	for (size_t i = 0; i < r->node_count; i++)
-		look_add_node(&table, r, &r->nodes[i], &at, directory);
+		cmd_doctor_look_add_node(&table, r, &r->nodes[i], &at, directory);
 	table_finish(&table, stdout);
 	puts("");
-	run_look_print_findings(r, false);
-	drift = run_look_print_findings(r, true);
+	cmd_doctor_run_look_print_findings(r, false);
+	drift = cmd_doctor_run_look_print_findings(r, true);
 	for (size_t i = 0; i < r->node_count; i++)
 		whole += r->nodes[i].status == NODE_OK;
 	printf("%zu of %zu nodes are complete; ", whole, r->node_count);
@@ -283,13 +287,14 @@ static void print_look(const struct result *r, const char *directory)
  * drift, and possible disturbances. `directory` NULL: a new one. `command`: repeats the call.
  * Returns an exit code: 0 if every node is complete, 4 if one was lost or failed.
  */
-static int run_look(const struct run_places *places, const char *directory, const char *command)
+static int cmd_doctor_run_look(const struct run_places *places, const char *directory,
+			       const char *command)
 {
 	struct overrides overrides = { 0 };
 	struct error err = ERROR_NONE;
 	struct text errors = TEXT_EMPTY;
 	struct config config;
-	char *own = directory ? NULL : run_new_directory("doctor");
+	char *own = directory ? NULL : one_node_new_directory("doctor");
 	struct run_request request = { .directory = directory ? directory : own,
 				       .command = command,
 				       .quiet = true,
@@ -297,17 +302,17 @@ static int run_look(const struct run_places *places, const char *directory, cons
 	struct result result;
 	int code = EXIT_USAGE;
 
-	run_places_override(places, &overrides);
+	run_fleet_places_override(places, &overrides);
 	if (config_parse(&config, "doctor", look_config, strlen(look_config), overrides.items,
 			 overrides.count, &errors) == STATUS_OK) {
 		code = run_fleet(&request, &config, places->launch);
 		if (result_read_from(&result, request.directory, &err) == STATUS_OK) {
-			print_look(&result, request.directory);
+			cmd_doctor_print_look(&result, request.directory);
 			result_release(&result);
 		}
 		config_release(&config);
 	}
-	command_print_errors(&errors);
+	cli_command_print_errors(&errors);
 	overrides_release(&overrides);
 	error_clear(&err);
 	free(own);
@@ -330,7 +335,7 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-static int doctor_run(struct call *call)
+static int cmd_doctor_run(struct call *call)
 {
 	const struct doctor_arguments *a = call->arguments;
 	bool elsewhere = a->places.simulated || a->places.hosts || a->places.launch || a->output;
@@ -338,28 +343,28 @@ static int doctor_run(struct call *call)
 	int code;
 
 	if (call->count)
-		return command_usage(call->command,
-				     "unexpected argument '%s'; doctor examines this machine",
-				     call->operands[0]);
+		return cli_command_usage(call->command,
+					 "unexpected argument '%s'; doctor examines this machine",
+					 call->operands[0]);
 	if (elsewhere && !a->fleet)
-		return command_usage(call->command, "--output, --simulate-nodes, --hosts and "
-						    "--launch need --fleet");
+		return cli_command_usage(call->command, "--output, --simulate-nodes, --hosts and "
+							"--launch need --fleet");
 	if (a->fleet && a->json)
-		return command_usage(call->command,
-				     "--json cannot be combined with --fleet; DIR/result.json has "
-				     "the findings of all nodes");
+		return cli_command_usage(call->command, "--json cannot be combined with --fleet; "
+							"DIR/result.json has "
+							"the findings of all nodes");
 	if (a->output && !*a->output)
-		return command_usage(call->command, "--output: empty directory name");
-	if (run_places_conflict(&a->places))
-		return command_usage(call->command, RUN_PLACES_CONFLICT);
+		return cli_command_usage(call->command, "--output: empty directory name");
+	if (run_fleet_places_conflict(&a->places))
+		return cli_command_usage(call->command, RUN_PLACES_CONFLICT);
 	if (!a->fleet)
-		return doctor_examine(a->json, stdout);
+		return cmd_doctor_examine(a->json, stdout);
 	command = a->places.simulated ? xasprintf("gpuproof doctor --fleet --simulate-nodes %lld",
 						  (long long)a->places.simulated)
 		  : a->places.hosts
 			  ? xasprintf("gpuproof doctor --fleet --hosts %s", a->places.hosts)
 			  : xstrdup("gpuproof doctor --fleet");
-	code = run_look(&a->places, a->output, command);
+	code = cmd_doctor_run_look(&a->places, a->output, command);
 	free(command);
 	return code;
 }
@@ -369,5 +374,5 @@ const struct command command_doctor = {
 	.options = rows,
 	.arguments = sizeof(struct doctor_arguments),
 	.most = ANY_NUMBER,
-	.run = doctor_run,
+	.run = cmd_doctor_run,
 };

@@ -28,8 +28,8 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-static enum status evidence_add_read(struct evidence *evidence, const char *name, const char *path,
-				     struct error *err)
+static enum status cmd_evidence_add_read(struct evidence *evidence, const char *name,
+					 const char *path, struct error *err)
 {
 	struct text text = TEXT_EMPTY;
 
@@ -39,8 +39,8 @@ static enum status evidence_add_read(struct evidence *evidence, const char *name
 	return err->status;
 }
 
-static void evidence_add_kernel_log(struct evidence *evidence, const struct result *result,
-				    struct text *summary)
+static void cmd_evidence_add_kernel_log(struct evidence *evidence, const struct result *result,
+					struct text *summary)
 {
 	const char **pci = xcalloc(result->device_count + 1, sizeof(*pci));
 	struct text lines = TEXT_EMPTY;
@@ -64,8 +64,8 @@ static void evidence_add_kernel_log(struct evidence *evidence, const struct resu
 }
 
 /* Adds facts that can only be collected on the measured machine. */
-static void evidence_add_machine(struct evidence *evidence, const struct result *result,
-				 struct text *summary)
+static void cmd_evidence_add_machine(struct evidence *evidence, const struct result *result,
+				     struct text *summary)
 {
 	const char *measured = result_fact(result, "hostname");
 	char here[HOST_NAME] = "";
@@ -78,15 +78,15 @@ static void evidence_add_machine(struct evidence *evidence, const struct result 
 			  *here ? here : "another machine", measured ? measured : "elsewhere");
 		return;
 	}
-	doctor = doctor_report();
+	doctor = cmd_doctor_report();
 	evidence_add(evidence, "doctor.txt", doctor, strlen(doctor));
 	free(doctor);
-	evidence_add_kernel_log(evidence, result, summary);
+	cmd_evidence_add_kernel_log(evidence, result, summary);
 }
 
 /* Adds the result, the journal of the run if it is next to the result, and the acceptance page. */
-static void evidence_collect(struct evidence *evidence, const struct result_list *results,
-			     struct error *err)
+static void cmd_evidence_collect(struct evidence *evidence, const struct result_list *results,
+				 struct error *err)
 {
 	const struct acceptance acceptance = { .result = &results->items[0] };
 	const struct report_options options = { 0 };
@@ -96,16 +96,16 @@ static void evidence_collect(struct evidence *evidence, const struct result_list
 	char *harmless;
 
 	evidence_add_summary(acceptance.result, &summary);
-	evidence_add_read(evidence, "result.json", path, err);
+	cmd_evidence_add_read(evidence, "result.json", path, err);
 	if (err->status == STATUS_OK && access(journal, F_OK) == 0)
-		evidence_add_read(evidence, JOURNAL_NAME, journal, err);
+		cmd_evidence_add_read(evidence, JOURNAL_NAME, journal, err);
 	else
 		text_addf(&summary, "\nNo %s: the result has no journal next to it.\n",
 			  JOURNAL_NAME);
 	if (err->status == STATUS_OK &&
 	    acceptance_render(&acceptance, &options, &html, err) == STATUS_OK) {
 		evidence_add(evidence, "acceptance.html", html.data, html.length);
-		evidence_add_machine(evidence, acceptance.result, &summary);
+		cmd_evidence_add_machine(evidence, acceptance.result, &summary);
 		harmless = text_harmless(summary.data);
 		evidence_add(evidence, "summary.txt", harmless, strlen(harmless));
 		free(harmless);
@@ -115,7 +115,7 @@ static void evidence_collect(struct evidence *evidence, const struct result_list
 	free(journal);
 }
 
-static int evidence_run(struct call *call)
+static int cmd_evidence_run(struct call *call)
 {
 	const struct evidence_arguments *a = call->arguments;
 	const struct result_judging judging = { 0 };
@@ -124,17 +124,18 @@ static int evidence_run(struct call *call)
 	struct text archive = TEXT_EMPTY;
 
 	if (!a->output || !*a->output)
-		return command_usage(call->command, "no name for the archive; use -o FILE.tar.gz");
+		return cli_command_usage(call->command,
+					 "no name for the archive; use -o FILE.tar.gz");
 	if (result_list_add(&call->results, call->operands[0], err) != STATUS_OK)
 		return EXIT_USAGE;
 	if (call->results.count != 1 || text_starts_with(call->operands[0], "baseline:"))
-		return command_usage(call->command, "'%.80s' is not the result of one run",
-				     call->operands[0]);
+		return cli_command_usage(call->command, "'%.80s' is not the result of one run",
+					 call->operands[0]);
 	if (input_refuse_output(a->output, err) != STATUS_OK ||
-	    result_judging_apply(&judging, &call->results.items[0]) != STATUS_OK)
+	    result_limits_judging_apply(&judging, &call->results.items[0]) != STATUS_OK)
 		return EXIT_USAGE;
 	evidence_begin(&evidence, &call->results.items[0]);
-	evidence_collect(&evidence, &call->results, err);
+	cmd_evidence_collect(&evidence, &call->results, err);
 	if (err->status == STATUS_OK && evidence_pack(&evidence, &archive, err) == STATUS_OK &&
 	    file_publish(a->output, archive.data, archive.length, err) == STATUS_OK)
 		printf("%s\n", a->output);
@@ -150,5 +151,5 @@ const struct command command_evidence = {
 	.least = 1,
 	.most = 1,
 	.wrong_count = "expected one RESULT",
-	.run = evidence_run,
+	.run = cmd_evidence_run,
 };

@@ -28,7 +28,7 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-static int export_unknown_format(const struct call *call)
+static int cmd_export_unknown_format(const struct call *call)
 {
 	const char *names[32];
 	char *instead;
@@ -39,13 +39,14 @@ static int export_unknown_format(const struct call *call)
 		names[n] = export_formats[n].name;
 	names[n] = NULL;
 	instead = text_instead(call->operands[0], names);
-	code = command_usage(call->command, "unknown format '%s'%s", call->operands[0], instead);
+	code = cli_command_usage(call->command, "unknown format '%s'%s", call->operands[0],
+				 instead);
 	free(instead);
 	return code;
 }
 
 /* Judges the result, then writes it to the file or to standard output. */
-static void export_write(struct call *call, const struct exporter *exporter)
+static void cmd_export_write(struct call *call, const struct exporter *exporter)
 {
 	const struct export_arguments *a = call->arguments;
 	const struct export_input input = { .result = call->results.items };
@@ -65,7 +66,7 @@ static void export_write(struct call *call, const struct exporter *exporter)
 	text_release(&out);
 }
 
-static int export_run(struct call *call)
+static int cmd_export_run(struct call *call)
 {
 	struct export_arguments *a = call->arguments;
 	const struct export_format *format = call->count ? export_find(call->operands[0]) : NULL;
@@ -75,23 +76,23 @@ static int export_run(struct call *call)
 	};
 
 	if (!call->count)
-		return command_usage(call->command, "no FORMAT given");
+		return cli_command_usage(call->command, "no FORMAT given");
 	if (!format)
-		return export_unknown_format(call);
+		return cmd_export_unknown_format(call);
 	if (call->count != 2)
-		return command_usage(call->command, "no RESULT given");
-	if (call_read_results(call, 1) != STATUS_OK ||
+		return cli_command_usage(call->command, "no RESULT given");
+	if (cli_command_read_results(call, 1) != STATUS_OK ||
 	    input_refuse_output(a->output, &call->err) != STATUS_OK)
 		return EXIT_USAGE;
-	if (result_judging_apply(&judging, call->results.items) != STATUS_OK)
+	if (result_limits_judging_apply(&judging, call->results.items) != STATUS_OK)
 		return EXIT_USAGE;
 	/* The judgement quotes names of limits and cases, so it is anonymised with its result. */
 	if (result_list_anonymise(&call->results, &a->anonymise, &call->err) == STATUS_OK)
-		export_write(call, format->exporter);
+		cmd_export_write(call, format->exporter);
 	return EXIT_ACCEPTED;
 }
 
-static int export_end(struct call *call, int code)
+static int cmd_export_end(struct call *call, int code)
 {
 	result_list_release(&((struct export_arguments *)call->arguments)->baseline);
 	return code;
@@ -102,7 +103,7 @@ const struct command command_export = {
 	.options = rows,
 	.arguments = sizeof(struct export_arguments),
 	.most = ANY_NUMBER,
-	.words = words_export_formats,
-	.run = export_run,
-	.end = export_end,
+	.words = cli_words_export_formats,
+	.run = cmd_export_run,
+	.end = cmd_export_end,
 };

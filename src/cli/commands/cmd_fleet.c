@@ -12,7 +12,7 @@
 #include "result/verdict.h"
 
 /* Length of the name of the only node in the check; 0: none, or several. */
-static size_t fleet_node_of(const struct verdict_check *c)
+static size_t cmd_fleet_node_of(const struct verdict_check *c)
 {
 	size_t length = strcspn(c->devices, "/,");
 
@@ -28,7 +28,8 @@ static size_t fleet_node_of(const struct verdict_check *c)
 }
 
 /* Why the node should be drained; NULL: no reason. The caller frees the string. */
-static char *node_drain_reason(const struct result *result, const struct result_node *node)
+static char *cmd_fleet_node_drain_reason(const struct result *result,
+					 const struct result_node *node)
 {
 	const struct verdict_check *worst = NULL;
 	struct text reason = TEXT_EMPTY;
@@ -38,7 +39,7 @@ static char *node_drain_reason(const struct result *result, const struct result_
 		const struct verdict_check *c = &result->judgement->checks[i];
 
 		if (c->verdict != VERDICT_FAIL || c->accepted ||
-		    fleet_node_of(c) != strlen(node->name) ||
+		    cmd_fleet_node_of(c) != strlen(node->name) ||
 		    !text_starts_with(c->devices, node->name))
 			continue;
 		failed++;
@@ -59,8 +60,8 @@ static char *node_drain_reason(const struct result *result, const struct result_
 	return text_detach(&reason);
 }
 
-static enum status drain_print_nodes(const struct result *result, size_t *drained,
-				     struct error *err)
+static enum status cmd_fleet_drain_print_nodes(const struct result *result, size_t *drained,
+					       struct error *err)
 {
 	if (!result->node_count)
 		return error_set(err, STATUS_USAGE,
@@ -73,7 +74,7 @@ static enum status drain_print_nodes(const struct result *result, size_t *draine
 					 result->nodes[i].name);
 	for (size_t i = 0; i < result->node_count; i++) {
 		const struct result_node *node = &result->nodes[i];
-		char *reason = node_drain_reason(result, node);
+		char *reason = cmd_fleet_node_drain_reason(result, node);
 
 		if (reason) {
 			/* A result may be untrusted: safe for a shell and for Slurm. */
@@ -94,13 +95,13 @@ static enum status drain_print_nodes(const struct result *result, size_t *draine
 	return STATUS_OK;
 }
 
-static int fleet_drain_action(struct call *call)
+static int cmd_fleet_drain_action(struct call *call)
 {
 	struct result_list *list = &call->results;
 	size_t drained = 0;
 
 	if (result_list_add(list, call->operands[0], &call->err) != STATUS_OK ||
-	    drain_print_nodes(&list->items[0], &drained, &call->err) != STATUS_OK)
+	    cmd_fleet_drain_print_nodes(&list->items[0], &drained, &call->err) != STATUS_OK)
 		return EXIT_USAGE;
 	if (!list->items[0].judgement)
 		fprintf(stderr, "gpuproof: the result has no judgement, so this list contains only "
@@ -112,7 +113,7 @@ static int fleet_drain_action(struct call *call)
 }
 
 static const struct action actions[] = {
-	{ .name = "drain", .least = 1, .most = 1, .run = fleet_drain_action },
+	{ .name = "drain", .least = 1, .most = 1, .run = cmd_fleet_drain_action },
 	{ 0 },
 };
 

@@ -21,7 +21,7 @@
  * Appends text as roff: no escapes, no line that starts with a request, ASCII quotes and hyphens as
  * typed.
  */
-static void roff_add_plain(struct text *out, const char *s, size_t length)
+static void cmd_help_roff_add_plain(struct text *out, const char *s, size_t length)
 {
 	bool line_start = true;
 
@@ -40,18 +40,18 @@ static void roff_add_plain(struct text *out, const char *s, size_t length)
 	}
 }
 
-static void add_verbatim(struct text *out, const char *s)
+static void cmd_help_add_verbatim(struct text *out, const char *s)
 {
 	struct text folded = TEXT_EMPTY;
 
 	text_add(out, ".nf\n");
 	fold_text(&folded, s, MANUAL_WIDTH);
-	roff_add_plain(out, folded.data, strlen(folded.data));
+	cmd_help_roff_add_plain(out, folded.data, strlen(folded.data));
 	text_add(out, text_ends_with(folded.data, "\n") ? ".fi\n" : "\n.fi\n");
 	text_release(&folded);
 }
 
-static void roff_add_heading(struct text *out, const char *request, const char *name)
+static void cmd_help_roff_add_heading(struct text *out, const char *request, const char *name)
 {
 	text_addf(out, "%s \"", request);
 	for (; *name; name++)
@@ -59,7 +59,7 @@ static void roff_add_heading(struct text *out, const char *request, const char *
 	text_add(out, "\"\n");
 }
 
-static void manual_page(struct text *out)
+static void cmd_help_manual_page(struct text *out)
 {
 	text_addf(out, ".TH GPUPROOF 1 \"\" \"gpuproof %s\" \"User Commands\"\n", build_version());
 	text_add(out, ".SH NAME\ngpuproof \\- benchmark GPUs, check the results, publish them\n.SH "
@@ -73,10 +73,10 @@ static void manual_page(struct text *out)
 
 		usage_forms(*c, "", &usage);
 		usage_details(*c, &usage);
-		roff_add_heading(out, ".SS", (*c)->name);
-		roff_add_plain(out, summary, strlen(summary));
+		cmd_help_roff_add_heading(out, ".SS", (*c)->name);
+		cmd_help_roff_add_plain(out, summary, strlen(summary));
 		text_add(out, "\n.PP\n");
-		add_verbatim(out, usage.data);
+		cmd_help_add_verbatim(out, usage.data);
 		text_release(&usage);
 		free(summary);
 	}
@@ -85,20 +85,21 @@ static void manual_page(struct text *out)
 
 		for (char *c = name; *c; c++)
 			*c = (char)toupper((unsigned char)*c);
-		roff_add_heading(out, ".SH", name);
-		roff_add_plain(out, summary, strlen(summary));
+		cmd_help_roff_add_heading(out, ".SH", name);
+		cmd_help_roff_add_plain(out, summary, strlen(summary));
 		text_add(out, ".\n.PP\n");
-		add_verbatim(out, usage_topic_body(topic));
+		cmd_help_add_verbatim(out, usage_topic_body(topic));
 		free(name);
 		free(summary);
 	}
 	text_add(out, ".SH EXAMPLES\n");
-	add_verbatim(out, "gpuproof doctor                       what can be measured, what is "
-			  "missing\ngpuproof run quick -o quick           a page in seconds: "
-			  "quick/report.html\ngpuproof run acceptance --check       accepted or "
-			  "rejected, by the GPU model's limits\ngpuproof compare monday tuesday "
-			  "--fail-on regression\ngpuproof history add monday tuesday && gpuproof "
-			  "history trend\n");
+	cmd_help_add_verbatim(
+		out, "gpuproof doctor                       what can be measured, what is "
+		     "missing\ngpuproof run quick -o quick           a page in seconds: "
+		     "quick/report.html\ngpuproof run acceptance --check       accepted or "
+		     "rejected, by the GPU model's limits\ngpuproof compare monday tuesday "
+		     "--fail-on regression\ngpuproof history add monday tuesday && gpuproof "
+		     "history trend\n");
 	text_add(out, ".SH SEE ALSO\n.BR nvidia\\-smi (1)\n");
 }
 
@@ -118,7 +119,8 @@ static const char *help_find_word(const char *text, const char *word)
 }
 
 /* Appends the command that shows `text`, and the first line of `text` that contains `word`. */
-static void search_text(const char *shown_by, const char *text, const char *word, struct text *out)
+static void cmd_help_search_text(const char *shown_by, const char *text, const char *word,
+				 struct text *out)
 {
 	const char *hit = help_find_word(text, word), *begin = hit;
 	size_t length, fits = 0;
@@ -141,7 +143,8 @@ static void search_text(const char *shown_by, const char *text, const char *word
 	free(line);
 }
 
-static void search_command(const struct command *command, const char *word, struct text *out)
+static void cmd_help_search_command(const struct command *command, const char *word,
+				    struct text *out)
 {
 	struct text text = TEXT_EMPTY, folded = TEXT_EMPTY;
 	char *shown_by = xasprintf("help %s", command->name), *summary = usage_summary(command);
@@ -150,14 +153,15 @@ static void search_command(const struct command *command, const char *word, stru
 	usage_forms(command, "", &text);
 	usage_details(command, &text);
 	fold_text(&folded, text.data, LINE_WIDTH);
-	search_text(shown_by, folded.data, word, out);
+	cmd_help_search_text(shown_by, folded.data, word, out);
 	text_release(&text);
 	text_release(&folded);
 	free(shown_by);
 	free(summary);
 }
 
-static void search_topic(const struct embedded_file *topic, const char *word, struct text *out)
+static void cmd_help_search_topic(const struct embedded_file *topic, const char *word,
+				  struct text *out)
 {
 	struct text folded = TEXT_EMPTY;
 	char *name = usage_topic_name(topic), *shown_by = xasprintf("help %s", name);
@@ -165,7 +169,7 @@ static void search_topic(const struct embedded_file *topic, const char *word, st
 	/* help_search() has printed the glossary's line already. */
 	if (strcmp(name, GLOSSARY) != 0) {
 		fold_text(&folded, (const char *)topic->data, LINE_WIDTH);
-		search_text(shown_by, folded.data, word, out);
+		cmd_help_search_text(shown_by, folded.data, word, out);
 	}
 	text_release(&folded);
 	free(name);
@@ -173,29 +177,29 @@ static void search_topic(const struct embedded_file *topic, const char *word, st
 }
 
 /* Searches the keys of a section: the first with `word` in its name or help. */
-static void search_keys(const char *section, const struct key *keys, const char *word,
-			struct text *out)
+static void cmd_help_search_keys(const char *section, const struct key *keys, const char *word,
+				 struct text *out)
 {
 	for (; keys && keys->name; keys++)
 		if (help_find_word(keys->name, word) || help_find_word(keys->help, word)) {
 			char *line = xasprintf("%s: %s", keys->name, keys->help);
 			char *shown_by = xasprintf("config keys %s", section);
 
-			search_text(shown_by, line, word, out);
+			cmd_help_search_text(shown_by, line, word, out);
 			free(line);
 			free(shown_by);
 			return;
 		}
 }
 
-static void search_metrics(const char *word, struct text *out)
+static void cmd_help_search_metrics(const char *word, struct text *out)
 {
 	for (const struct suite *const *s = suites; *s; s++)
 		for (const struct metric *m = (*s)->metrics; m->name; m++)
 			if (help_find_word(m->name, word) || help_find_word(m->help, word)) {
 				char *line = xasprintf("%s: %s", m->name, m->help);
 
-				search_text("list metrics", line, word, out);
+				cmd_help_search_text("list metrics", line, word, out);
 				free(line);
 				return;
 			}
@@ -204,7 +208,7 @@ static void search_metrics(const char *word, struct text *out)
 /*
  * The glossary's line of `word`, with the meaning after two or more blanks; *length: of the line.
  */
-static const char *glossary_line(const char *word, size_t *length)
+static const char *cmd_help_glossary_line(const char *word, size_t *length)
 {
 	const struct embedded_file *topic = usage_topic_find(GLOSSARY);
 	size_t n = strlen(word);
@@ -217,15 +221,15 @@ static const char *glossary_line(const char *word, size_t *length)
 	return NULL;
 }
 
-static bool add_meaning(const char *word, struct text *out)
+static bool cmd_help_add_meaning(const char *word, struct text *out)
 {
 	size_t length, n = strlen(word);
-	const char *line = glossary_line(word, &length);
+	const char *line = cmd_help_glossary_line(word, &length);
 	char *singular =
 		xstrndup(word, n > 1 && tolower((unsigned char)word[n - 1]) == 's' ? n - 1 : n);
 
 	if (!line)
-		line = glossary_line(singular, &length);
+		line = cmd_help_glossary_line(singular, &length);
 	if (line) {
 		text_add(out, "\n"); /* fold_text() joins only lines after the first empty one */
 		text_add_bytes(out, line, length);
@@ -243,19 +247,19 @@ static bool add_meaning(const char *word, struct text *out)
 static bool help_search(const char *word, struct text *out)
 {
 	struct text places = TEXT_EMPTY, meaning = TEXT_EMPTY, folded = TEXT_EMPTY;
-	bool found = add_meaning(word, &meaning);
+	bool found = cmd_help_add_meaning(word, &meaning);
 
 	for (const struct command *const *c = commands; *c; c++)
-		search_command(*c, word, &places);
+		cmd_help_search_command(*c, word, &places);
 	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++)
-		search_topic(topic, word, &places);
-	search_keys("run", run_keys, word, &places);
-	search_keys("limit", limit_keys, word, &places);
-	search_keys("fleet", fleet_keys, word, &places);
-	search_keys("report", report_keys, word, &places);
+		cmd_help_search_topic(topic, word, &places);
+	cmd_help_search_keys("run", run_keys, word, &places);
+	cmd_help_search_keys("limit", limit_keys, word, &places);
+	cmd_help_search_keys("fleet", fleet_keys, word, &places);
+	cmd_help_search_keys("report", report_keys, word, &places);
 	for (const struct suite *const *s = suites; *s; s++)
-		search_keys((*s)->name, (*s)->keys, word, &places);
-	search_metrics(word, &places);
+		cmd_help_search_keys((*s)->name, (*s)->keys, word, &places);
+	cmd_help_search_metrics(word, &places);
 	found |= places.length > 0;
 	if (meaning.length) {
 		fold_text(&folded, meaning.data, HELP_WIDTH);
@@ -292,7 +296,7 @@ static const struct overview_row overview_rows[] = {
 };
 
 /* `brief`: without topics, to fit a screen. */
-static void print_overview(bool brief)
+static void cmd_help_print_overview(bool brief)
 {
 	struct text t = TEXT_EMPTY;
 
@@ -349,7 +353,7 @@ static void help_report_unknown(const char *name, struct error *err)
 }
 
 /* `brief`: a screen with usage and the first clause of each option. */
-static void explain_command(const struct command *command, bool brief)
+static void cmd_help_explain_command(const struct command *command, bool brief)
 {
 	struct text usage = TEXT_EMPTY;
 	char *summary = usage_summary(command);
@@ -370,10 +374,10 @@ static void explain_command(const struct command *command, bool brief)
 /* Every command and topic once, each after a line with its name, for searching. */
 static void help_explain_all(void)
 {
-	print_overview(false);
+	cmd_help_print_overview(false);
 	for (const struct command *const *c = commands; *c; c++) {
 		printf("\n---- %s: ", (*c)->name);
-		explain_command(*c, false);
+		cmd_help_explain_command(*c, false);
 	}
 	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++) {
 		char *name = usage_topic_name(topic);
@@ -391,11 +395,11 @@ static void help_explain_all(void)
 static void help_explain_name(const char *name, bool brief, struct error *err)
 {
 	const struct embedded_file *topic = usage_topic_find(name);
-	const struct command *command = command_named(name);
+	const struct command *command = cli_command_named(name);
 	struct text found = TEXT_EMPTY;
 
 	if (command)
-		explain_command(command, brief);
+		cmd_help_explain_command(command, brief);
 	if (topic && !(brief && command)) {
 		if (command)
 			putchar('\n');
@@ -428,14 +432,14 @@ static int help_run(struct call *call)
 	for (int i = 0; i < call->count; i++)
 		text_addf(&words, "%s%s", i ? " " : "", call->operands[i]);
 	if (a->manual) {
-		manual_page(&page);
+		cmd_help_manual_page(&page);
 		fputs(page.data, stdout);
 	} else if (call->count && strcmp(words.data, "all") == 0) {
 		help_explain_all();
 	} else if (call->count) {
 		help_explain_name(words.data, a->brief, &call->err);
 	} else {
-		print_overview(a->brief);
+		cmd_help_print_overview(a->brief);
 	}
 	text_release(&words);
 	text_release(&page);
@@ -447,6 +451,6 @@ const struct command command_help = {
 	.options = rows,
 	.arguments = sizeof(struct help_arguments),
 	.most = ANY_NUMBER,
-	.words = words_subjects,
+	.words = cli_words_subjects,
 	.run = help_run,
 };

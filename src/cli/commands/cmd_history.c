@@ -42,14 +42,14 @@ struct history_arguments {
 };
 
 /* Completes path and filter, and opens the history. */
-static enum status history_open(struct call *call, enum store_mode mode)
+static enum status cmd_history_open(struct call *call, enum store_mode mode)
 {
 	struct history_arguments *a = call->arguments;
 
 	a->db = history_file(a->db);
 	a->trend.filter.nights = (size_t)a->nights;
 	a->page.separate_css = a->layout == LAYOUT_DIRECTORY;
-	return call_open_history(call, a->db, mode);
+	return cli_command_open_history(call, a->db, mode);
 }
 
 struct showing {
@@ -58,7 +58,7 @@ struct showing {
 	size_t shown; /* series */
 };
 
-static void show_series(void *context, const struct history_series *s)
+static void cmd_history_show_series(void *context, const struct history_series *s)
 {
 	struct output_table table = TABLE_EMPTY;
 	struct showing *showing = context;
@@ -90,15 +90,15 @@ static void show_series(void *context, const struct history_series *s)
 	putchar('\n');
 }
 
-static enum status show_history(struct store *history, const struct history_filter *f,
-				size_t *shown, struct error *err)
+static enum status cmd_history_show_all(struct store *history, const struct history_filter *f,
+					size_t *shown, struct error *err)
 {
 	struct showing showing = { 0 };
 
 	if (store_notes(history, &showing.notes, err) == STATUS_OK &&
 	    store_places(history, &showing.places, err) == STATUS_OK) {
 		if (f->metric || f->case_id || f->series)
-			store_each_series(history, f, show_series, &showing, err);
+			store_each_series(history, f, cmd_history_show_series, &showing, err);
 		else {
 			struct output_table table = TABLE_EMPTY;
 			struct history_nights nights;
@@ -124,8 +124,8 @@ static enum status show_history(struct store *history, const struct history_filt
 }
 
 /* A filter that matches no series must not look like "no change". */
-static void history_refuse_no_match(const struct history_filter *f, size_t series,
-				    struct error *err)
+static void cmd_history_refuse_no_match(const struct history_filter *f, size_t series,
+					struct error *err)
 {
 	if (series || (!f->metric && !f->case_id && !f->series))
 		return;
@@ -137,18 +137,19 @@ static void history_refuse_no_match(const struct history_filter *f, size_t serie
 			  : " among the main metrics of the suites (--all-metrics: among all)");
 }
 
-static int history_show(struct call *call)
+static int cmd_history_show(struct call *call)
 {
 	struct history_arguments *a = call->arguments;
 	size_t shown = 0;
 
-	if (history_open(call, STORE_READ) == STATUS_OK &&
-	    show_history(call->history, &a->trend.filter, &shown, &call->err) == STATUS_OK)
-		history_refuse_no_match(&a->trend.filter, shown, &call->err);
+	if (cmd_history_open(call, STORE_READ) == STATUS_OK &&
+	    cmd_history_show_all(call->history, &a->trend.filter, &shown, &call->err) == STATUS_OK)
+		cmd_history_refuse_no_match(&a->trend.filter, shown, &call->err);
 	return EXIT_ACCEPTED;
 }
 
-static int history_gate_code(const struct history_arguments *a, const struct trend_summary *summary)
+static int cmd_history_gate_code(const struct history_arguments *a,
+				 const struct trend_summary *summary)
 {
 	bool failed = a->fail_on != FAIL_ON_NOTHING && summary->worse;
 
@@ -156,61 +157,61 @@ static int history_gate_code(const struct history_arguments *a, const struct tre
 	return failed ? EXIT_GATE_FAILED : EXIT_ACCEPTED;
 }
 
-static int history_trend_action(struct call *call)
+static int cmd_history_trend_action(struct call *call)
 {
 	struct history_arguments *a = call->arguments;
 	struct trend_summary summary = { 0 };
 
-	if (history_open(call, STORE_READ) == STATUS_OK)
+	if (cmd_history_open(call, STORE_READ) == STATUS_OK)
 		print_trend(call->history, &a->trend, &summary, &call->err);
-	history_refuse_no_match(&a->trend.filter, summary.series, &call->err);
-	return history_gate_code(a, &summary);
+	cmd_history_refuse_no_match(&a->trend.filter, summary.series, &call->err);
+	return cmd_history_gate_code(a, &summary);
 }
 
-static int history_page_action(struct call *call)
+static int cmd_history_page_action(struct call *call)
 {
 	struct history_arguments *a = call->arguments;
 	struct trend_summary summary = { 0 };
 
 	if (!a->page.output)
 		a->page.output = "trend.html";
-	if (history_open(call, STORE_READ) == STATUS_OK)
-		report_trend_write(call->history, &a->trend.filter, &a->page, &summary, &call->err);
-	history_refuse_no_match(&a->trend.filter, summary.series, &call->err);
-	if (call->err.status == STATUS_OK && !report_on_stdout(&a->page))
+	if (cmd_history_open(call, STORE_READ) == STATUS_OK)
+		trend_page_write(call->history, &a->trend.filter, &a->page, &summary, &call->err);
+	cmd_history_refuse_no_match(&a->trend.filter, summary.series, &call->err);
+	if (call->err.status == STATUS_OK && !html_report_on_stdout(&a->page))
 		puts(a->page.output);
-	return history_gate_code(a, &summary);
+	return cmd_history_gate_code(a, &summary);
 }
 
 /*
  * Reads and judges the fleet for `fleet` and `node`, which may write a page. Call fleet_release()
  * in any case.
  */
-static enum status history_read_fleet(struct call *call, struct fleet *f)
+static enum status cmd_history_read_fleet(struct call *call, struct fleet *f)
 {
 	struct history_arguments *a = call->arguments;
 
-	if (history_open(call, STORE_READ) == STATUS_OK &&
+	if (cmd_history_open(call, STORE_READ) == STATUS_OK &&
 	    fleet_read(f, call->history, &a->trend.filter, &call->err) == STATUS_OK)
-		history_refuse_no_match(&a->trend.filter, f->member_count, &call->err);
+		cmd_history_refuse_no_match(&a->trend.filter, f->member_count, &call->err);
 	return call->err.status;
 }
 
-static bool history_prints(const struct history_arguments *a, const struct error *err)
+static bool cmd_history_prints(const struct history_arguments *a, const struct error *err)
 {
-	return err->status == STATUS_OK && !(a->page.output && report_on_stdout(&a->page));
+	return err->status == STATUS_OK && !(a->page.output && html_report_on_stdout(&a->page));
 }
 
 /* A silent host or device, or a fleet that could not be compared, must not pass the gate. */
-static int history_fleet_action(struct call *call)
+static int cmd_history_fleet_action(struct call *call)
 {
 	struct history_arguments *a = call->arguments;
 	struct fleet f = { 0 };
 	bool failed;
 
-	if (history_read_fleet(call, &f) == STATUS_OK && a->page.output)
-		report_cohorts_write(&f, &a->page, &call->err);
-	if (history_prints(a, &call->err))
+	if (cmd_history_read_fleet(call, &f) == STATUS_OK && a->page.output)
+		cohort_page_write(&f, &a->page, &call->err);
+	if (cmd_history_prints(a, &call->err))
 		print_fleet(&f, a->trend.json);
 	failed = a->fail_on != FAIL_ON_NOTHING && (f.open || !f.compared);
 	failed = failed ||
@@ -220,7 +221,7 @@ static int history_fleet_action(struct call *call)
 }
 
 /* A fleet that could not be judged must not pass the gate either. */
-static int history_node_action(struct call *call)
+static int cmd_history_node_action(struct call *call)
 {
 	struct history_arguments *a = call->arguments;
 	struct fleet_subject subject = { 0 };
@@ -228,11 +229,11 @@ static int history_node_action(struct call *call)
 	size_t open = 0;
 	bool failed;
 
-	if (history_read_fleet(call, &f) == STATUS_OK &&
+	if (cmd_history_read_fleet(call, &f) == STATUS_OK &&
 	    fleet_find_subject(&f, call->operands[0], &subject, &call->err) == STATUS_OK &&
 	    a->page.output)
-		report_node_write(&f, &subject, &a->page, &call->err);
-	if (history_prints(a, &call->err))
+		node_page_write(&f, &subject, &a->page, &call->err);
+	if (cmd_history_prints(a, &call->err))
 		print_fleet_node(&f, &subject, a->trend.json);
 	for (size_t i = 0; i < f.finding_count && call->err.status == STATUS_OK; i++)
 		open += !f.findings[i].decision &&
@@ -254,14 +255,14 @@ struct batch {
 };
 
 /* Reports that a night was rejected, and why. */
-static void history_complain(const struct error *refusal)
+static void cmd_history_complain(const struct error *refusal)
 {
 	fprintf(stderr, "gpuproof: not added: %s\n", refusal->message);
 }
 
-static enum status add_night(struct history_arguments *a, struct store *store,
-			     const struct store_night *night, const char *path,
-			     struct history_tally *tally, struct error *err)
+static enum status cmd_history_add_night(struct history_arguments *a, struct store *store,
+					 const struct store_night *night, const char *path,
+					 struct history_tally *tally, struct error *err)
 {
 	const struct history_tally before = *tally;
 
@@ -277,15 +278,16 @@ static enum status add_night(struct history_arguments *a, struct store *store,
 	return err->status;
 }
 
-static enum status night_batch_flush(struct history_arguments *a, struct store *store,
-				     struct batch *batch, struct history_tally *tally,
-				     struct error *err)
+static enum status cmd_history_night_batch_flush(struct history_arguments *a, struct store *store,
+						 struct batch *batch, struct history_tally *tally,
+						 struct error *err)
 {
 	bool open = store && err->status == STATUS_OK && store_begin(store, err) == STATUS_OK;
 
 	for (size_t i = 0; i < batch->count; i++) {
 		if (err->status == STATUS_OK)
-			add_night(a, store, &batch->nights[i], batch->paths[i], tally, err);
+			cmd_history_add_night(a, store, &batch->nights[i], batch->paths[i], tally,
+					      err);
 		store_night_release(&batch->nights[i]);
 		free(batch->paths[i]);
 	}
@@ -294,9 +296,9 @@ static enum status night_batch_flush(struct history_arguments *a, struct store *
 }
 
 /* An unreadable result does not prevent the others from being added. */
-static enum status history_add_path(struct history_arguments *a, struct store *store,
-				    const char *path, struct batch *batch,
-				    struct history_tally *tally, struct error *err)
+static enum status cmd_history_add_path(struct history_arguments *a, struct store *store,
+					const char *path, struct batch *batch,
+					struct history_tally *tally, struct error *err)
 {
 	struct result_list results = { 0 };
 
@@ -310,19 +312,19 @@ static enum status history_add_path(struct history_arguments *a, struct store *s
 		}
 		batch->paths[batch->count++] = xstrdup(results.paths[i]);
 		if (batch->count == NIGHTS_AT_ONCE)
-			night_batch_flush(a, store, batch, tally, err);
+			cmd_history_night_batch_flush(a, store, batch, tally, err);
 	}
 	result_list_release(&results);
 	if (a->paths.count > 1 && err->status == STATUS_USAGE) {
 		tally->refused++;
-		history_complain(err);
+		cmd_history_complain(err);
 		error_clear(err);
 	}
 	return err->status;
 }
 
-static int tell_tally(const struct history_arguments *a, const struct history_tally *t,
-		      bool several, const struct error *err)
+static int cmd_history_tell_tally(const struct history_arguments *a, const struct history_tally *t,
+				  bool several, const struct error *err)
 {
 	if (several && err->status == STATUS_OK)
 		fprintf(stderr,
@@ -332,34 +334,34 @@ static int tell_tally(const struct history_arguments *a, const struct history_ta
 	return t->refused ? EXIT_USAGE : EXIT_ACCEPTED;
 }
 
-static int history_add_results(struct call *call)
+static int cmd_history_add_results(struct call *call)
 {
 	struct history_arguments *a = call->arguments;
-	struct history_tally tally = { .complain = history_complain };
+	struct history_tally tally = { .complain = cmd_history_complain };
 	struct error *err = &call->err;
 	struct batch *batch = xcalloc(1, sizeof(*batch));
 
 	for (int i = 0; i < call->count && err->status == STATUS_OK; i++)
-		result_paths_add(&a->paths, call->operands[i], err);
+		result_list_paths_add(&a->paths, call->operands[i], err);
 	if (err->status == STATUS_OK)
-		history_open(call, STORE_CREATE);
+		cmd_history_open(call, STORE_CREATE);
 	for (size_t i = 0; i < a->paths.count && err->status == STATUS_OK; i++)
-		history_add_path(a, call->history, a->paths.items[i], batch, &tally, err);
-	night_batch_flush(a, call->history, batch, &tally, err);
+		cmd_history_add_path(a, call->history, a->paths.items[i], batch, &tally, err);
+	cmd_history_night_batch_flush(a, call->history, batch, &tally, err);
 	free(batch);
-	return tell_tally(a, &tally, a->paths.count > 1, err);
+	return cmd_history_tell_tally(a, &tally, a->paths.count > 1, err);
 }
 
-static int history_merge_nights(struct call *call)
+static int cmd_history_merge_nights(struct call *call)
 {
 	struct history_arguments *a = call->arguments;
-	struct history_tally tally = { .complain = history_complain };
+	struct history_tally tally = { .complain = cmd_history_complain };
 	struct error *err = &call->err;
 
 	for (int i = 0; i < call->count; i++)
 		input_note(call->operands[i]);
 	if (input_refuse_output(history_file(a->db), err) == STATUS_OK)
-		history_open(call, STORE_CREATE);
+		cmd_history_open(call, STORE_CREATE);
 	for (int i = 0; i < call->count && err->status == STATUS_OK; i++) {
 		struct store *from;
 
@@ -367,10 +369,10 @@ static int history_merge_nights(struct call *call)
 			history_merge(call->history, from, call->operands[i], &tally, err);
 		store_close(from);
 	}
-	return tell_tally(a, &tally, true, err);
+	return cmd_history_tell_tally(a, &tally, true, err);
 }
 
-static int history_acknowledge(struct call *call)
+static int cmd_history_acknowledge(struct call *call)
 {
 	struct history_arguments *a = call->arguments;
 	const struct history_note decision = {
@@ -386,12 +388,12 @@ static int history_acknowledge(struct call *call)
 		.metric = (char *)a->trend.filter.metric,
 	};
 
-	if (history_open(call, STORE_WRITE) == STATUS_OK)
+	if (cmd_history_open(call, STORE_WRITE) == STATUS_OK)
 		triage_decide(call->history, &decision, &call->err);
 	return EXIT_ACCEPTED;
 }
 
-static int history_annotate_day(struct call *call)
+static int cmd_history_annotate_day(struct call *call)
 {
 	struct history_arguments *a = call->arguments;
 	int64_t day;
@@ -399,13 +401,13 @@ static int history_annotate_day(struct call *call)
 	if (!history_day(call->operands[0], &day))
 		error_set(&call->err, STATUS_USAGE, "invalid date '%.40s'; write it as 2026-11-20",
 			  call->operands[0]);
-	else if (history_open(call, STORE_WRITE) == STATUS_OK)
+	else if (cmd_history_open(call, STORE_WRITE) == STATUS_OK)
 		history_annotate(call->history, day, a->trend.filter.series, a->acknowledge,
 				 call->operands[1], &call->err);
 	return EXIT_ACCEPTED;
 }
 
-static int history_prune_nights(struct call *call)
+static int cmd_history_prune_nights(struct call *call)
 {
 	struct history_arguments *a = call->arguments;
 	struct history_nights nights = { 0 };
@@ -414,8 +416,8 @@ static int history_prune_nights(struct call *call)
 	char now[32];
 
 	if (!a->before == !a->keep)
-		return command_usage(call->command, "prune needs --before DATE or --keep DAYS");
-	if (history_open(call, STORE_WRITE) == STATUS_OK &&
+		return cli_command_usage(call->command, "prune needs --before DATE or --keep DAYS");
+	if (cmd_history_open(call, STORE_WRITE) == STATUS_OK &&
 	    store_nights(call->history, &nights, &call->err) == STATUS_OK && nights.count) {
 		last = nights.items[nights.count - 1].day;
 		clock_iso8601(now, sizeof(now));
@@ -431,8 +433,8 @@ static int history_prune_nights(struct call *call)
 	return EXIT_ACCEPTED;
 }
 
-static enum status history_take_day(void *day, const char *name, const char *value,
-				    struct error *err)
+static enum status cmd_history_take_day(void *day, const char *name, const char *value,
+					struct error *err)
 {
 	if (history_day(value, day))
 		return STATUS_OK;
@@ -455,7 +457,7 @@ static const struct option_row rows[] = {
 	CHOICE_ROW("state", triage_states, history_arguments, state, .actions = "acknowledge"),
 	TEXT_ROW(0, "by", "WHO", history_arguments, by, .actions = "acknowledge"),
 	TEXT_ROW(0, "ticket", "URL", history_arguments, ticket, .actions = "acknowledge"),
-	CALL_ROW("until", "DATE", history_take_day, history_arguments, until,
+	CALL_ROW("until", "DATE", cmd_history_take_day, history_arguments, until,
 		 .actions = "acknowledge"),
 	COUNT_ROW("nights", "N", history_arguments, nights,
 		  .actions = "show, trend, report, fleet, node"),
@@ -465,7 +467,8 @@ static const struct option_row rows[] = {
 	CHOICE_ROW("fail-on", fail_on, history_arguments, fail_on,
 		   .actions = "trend, report, fleet, node"),
 	FLAG_ROW(0, "acknowledge", history_arguments, acknowledge, .actions = "annotate"),
-	CALL_ROW("before", "DATE", history_take_day, history_arguments, before, .actions = "prune"),
+	CALL_ROW("before", "DATE", cmd_history_take_day, history_arguments, before,
+		 .actions = "prune"),
 	COUNT_ROW("keep", "DAYS", history_arguments, keep, .actions = "prune"),
 	FLAG_ROW(0, "json", history_arguments, trend.json, .actions = "trend, fleet, node"),
 	TEXT_ROW('o', "output", "FILE", history_arguments, page.output, .file = OPTION_FILE_WRITTEN,
@@ -475,22 +478,22 @@ static const struct option_row rows[] = {
 };
 
 static const struct action actions[] = {
-	{ .name = "add", .least = 1, .most = ANY_NUMBER, .run = history_add_results },
-	{ .name = "trend", .run = history_trend_action },
-	{ .name = "report", .run = history_page_action },
-	{ .name = "fleet", .run = history_fleet_action },
-	{ .name = "node", .least = 1, .most = 1, .run = history_node_action },
-	{ .name = "show", .run = history_show },
-	{ .name = "annotate", .least = 2, .most = 2, .run = history_annotate_day },
-	{ .name = "acknowledge", .least = 1, .most = 1, .run = history_acknowledge },
-	{ .name = "prune", .run = history_prune_nights },
-	{ .name = "merge", .least = 1, .most = ANY_NUMBER, .run = history_merge_nights },
+	{ .name = "add", .least = 1, .most = ANY_NUMBER, .run = cmd_history_add_results },
+	{ .name = "trend", .run = cmd_history_trend_action },
+	{ .name = "report", .run = cmd_history_page_action },
+	{ .name = "fleet", .run = cmd_history_fleet_action },
+	{ .name = "node", .least = 1, .most = 1, .run = cmd_history_node_action },
+	{ .name = "show", .run = cmd_history_show },
+	{ .name = "annotate", .least = 2, .most = 2, .run = cmd_history_annotate_day },
+	{ .name = "acknowledge", .least = 1, .most = 1, .run = cmd_history_acknowledge },
+	{ .name = "prune", .run = cmd_history_prune_nights },
+	{ .name = "merge", .least = 1, .most = ANY_NUMBER, .run = cmd_history_merge_nights },
 	{ 0 },
 };
 
-static int history_end(struct call *call, int code)
+static int cmd_history_end(struct call *call, int code)
 {
-	result_paths_release(&((struct history_arguments *)call->arguments)->paths);
+	result_list_paths_release(&((struct history_arguments *)call->arguments)->paths);
 	return code;
 }
 
@@ -499,5 +502,5 @@ const struct command command_history = {
 	.actions = actions,
 	.options = rows,
 	.arguments = sizeof(struct history_arguments),
-	.end = history_end,
+	.end = cmd_history_end,
 };

@@ -30,8 +30,8 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-static enum status import_one(const struct import_arguments *a, const char *file,
-			      const char *output, struct error *err)
+static enum status cmd_import_one(const struct import_arguments *a, const char *file,
+				  const char *output, struct error *err)
 {
 	struct result result;
 	enum status status;
@@ -62,7 +62,7 @@ struct folder {
 	size_t read, refused;
 };
 
-static void import_entry(struct folder *f, const char *path)
+static void cmd_import_entry(struct folder *f, const char *path)
 {
 	const char *name = path + strlen(f->top) + 1;
 	char *output = xasprintf("%s/%s.json", f->a->output, name);
@@ -71,7 +71,7 @@ static void import_entry(struct folder *f, const char *path)
 	for (char *p = output + strlen(f->a->output) + 1; *p; p++)
 		if (*p == '/')
 			*p = '_';
-	if (import_one(f->a, path, output, &err) == STATUS_OK) {
+	if (cmd_import_one(f->a, path, output, &err) == STATUS_OK) {
 		f->read++;
 	} else {
 		f->refused++;
@@ -80,15 +80,15 @@ static void import_entry(struct folder *f, const char *path)
 	free(output);
 }
 
-static int import_file_is_visible(const struct dirent *entry)
+static int cmd_import_file_is_visible(const struct dirent *entry)
 {
 	return entry->d_name[0] != '.';
 }
 
-static void import_tree(struct folder *f, const char *folder, int depth)
+static void cmd_import_tree(struct folder *f, const char *folder, int depth)
 {
 	struct dirent **entries;
-	int count = scandir(folder, &entries, import_file_is_visible, alphasort);
+	int count = scandir(folder, &entries, cmd_import_file_is_visible, alphasort);
 
 	for (int i = 0; i < count; i++) {
 		char *path = xasprintf("%s/%s", folder, entries[i]->d_name);
@@ -96,9 +96,9 @@ static void import_tree(struct folder *f, const char *folder, int depth)
 		bool there = lstat(path, &about) == 0;
 
 		if (there && S_ISREG(about.st_mode))
-			import_entry(f, path);
+			cmd_import_entry(f, path);
 		else if (there && S_ISDIR(about.st_mode) && depth < 16)
-			import_tree(f, path, depth + 1);
+			cmd_import_tree(f, path, depth + 1);
 		free(path);
 		free(entries[i]);
 	}
@@ -106,7 +106,7 @@ static void import_tree(struct folder *f, const char *folder, int depth)
 		free(entries);
 }
 
-static int import_folder(const struct import_arguments *a, struct error *err)
+static int cmd_import_folder(const struct import_arguments *a, struct error *err)
 {
 	struct folder f = { a, a->file, 0, 0 };
 
@@ -114,7 +114,7 @@ static int import_folder(const struct import_arguments *a, struct error *err)
 		error_errno(err, "%s", a->output);
 		return EXIT_ENVIRONMENT;
 	}
-	import_tree(&f, a->file, 0);
+	cmd_import_tree(&f, a->file, 0);
 	printf("%s: %zu file%s imported, %zu not readable\n", a->output, f.read,
 	       text_plural(f.read), f.refused);
 	if (!f.read)
@@ -122,7 +122,7 @@ static int import_folder(const struct import_arguments *a, struct error *err)
 	return f.refused ? EXIT_INCOMPLETE : EXIT_ACCEPTED;
 }
 
-static int import_run(struct call *call)
+static int cmd_import_run(struct call *call)
 {
 	struct import_arguments *a = call->arguments;
 	struct stat about;
@@ -134,15 +134,15 @@ static int import_run(struct call *call)
 		return EXIT_ACCEPTED;
 	}
 	if (call->count != 1 && call->count != 2)
-		return command_usage(call->command, "no FILE given");
+		return cli_command_usage(call->command, "no FILE given");
 	a->format = call->count == 2 ? call->operands[0] : NULL;
 	a->file = call->operands[call->count - 1];
 	folder = stat(a->file, &about) == 0 && S_ISDIR(about.st_mode);
 	if (!a->output)
 		a->output = folder ? "imported" : "result.json";
 	if (folder)
-		return import_folder(a, &call->err);
-	import_one(a, a->file, a->output, &call->err);
+		return cmd_import_folder(a, &call->err);
+	cmd_import_one(a, a->file, a->output, &call->err);
 	return EXIT_ACCEPTED;
 }
 
@@ -151,6 +151,6 @@ const struct command command_import = {
 	.options = rows,
 	.arguments = sizeof(struct import_arguments),
 	.most = ANY_NUMBER,
-	.words = words_import_formats,
-	.run = import_run,
+	.words = cli_words_import_formats,
+	.run = cmd_import_run,
 };

@@ -23,7 +23,7 @@ struct limits_arguments {
 };
 
 static const struct option_row rows[] = {
-	TEXT_ROW(0, "gpu", "GPU", limits_arguments, gpu, .words = words_gpus),
+	TEXT_ROW(0, "gpu", "GPU", limits_arguments, gpu, .words = cli_words_gpus),
 	FLAG_ROW(0, "json", limits_arguments, json),
 	{ 0 },
 };
@@ -32,7 +32,7 @@ static const struct option_row rows[] = {
  * The condition that selects a precision, on which the peak depends; NULL: the same bound for all
  * cases.
  */
-static const struct condition *precisions_of(const struct limit *limit)
+static const struct condition *cmd_limits_precisions_of(const struct limit *limit)
 {
 	for (size_t i = 0; i < limit->condition_count; i++)
 		if (strcmp(limit->conditions[i].name, "precision") == 0 &&
@@ -46,8 +46,8 @@ static const struct condition *precisions_of(const struct limit *limit)
  * The bound in the metric's unit, by the model's data sheet; NaN: it depends on a baseline, on a
  * value that the sheet lacks, or on a precision that is not given.
  */
-static double bound_value(const struct limit *limit, const struct bound *bound,
-			  const struct gpu *gpu, char *precision)
+static double cmd_limits_bound_value(const struct limit *limit, const struct bound *bound,
+				     const struct gpu *gpu, char *precision)
 {
 	char name[] = "precision";
 	struct case_parameter one = { .name = name, .text = precision, .number = NAN };
@@ -73,10 +73,10 @@ static double bound_value(const struct limit *limit, const struct bound *bound,
 		       : NAN;
 }
 
-static void add_bound(struct text *out, const char *words, const struct limit *limit,
-		      const struct bound *bound, const struct gpu *gpu, char *precision)
+static void cmd_limits_add_bound(struct text *out, const char *words, const struct limit *limit,
+				 const struct bound *bound, const struct gpu *gpu, char *precision)
 {
-	double value = bound_value(limit, bound, gpu, precision);
+	double value = cmd_limits_bound_value(limit, bound, gpu, precision);
 	char text[64];
 
 	if (bound->kind == BOUND_NONE)
@@ -87,7 +87,7 @@ static void add_bound(struct text *out, const char *words, const struct limit *l
 }
 
 /* Conditions in the form of `where`. The caller frees it. */
-static char *where_words(const struct limit *limit)
+static char *cmd_limits_where_words(const struct limit *limit)
 {
 	static const char *const signs[] = {
 		[CONDITION_IS] = "", [CONDITION_AT_LEAST] = ">=", [CONDITION_AT_MOST] = "<="
@@ -109,17 +109,17 @@ static char *where_words(const struct limit *limit)
 	return out.length ? text_detach(&out) : xstrdup("all cases");
 }
 
-static void add_row(struct output_table *table, const struct limit *limit, const struct gpu *gpu,
-		    char *precision)
+static void cmd_limits_add_row(struct output_table *table, const struct limit *limit,
+			       const struct gpu *gpu, char *precision)
 {
 	struct text bounds = TEXT_EMPTY, outlier = TEXT_EMPTY;
-	char *where = where_words(limit);
+	char *where = cmd_limits_where_words(limit);
 	char *cases = xasprintf("%s: %s", limit->metric->name, where);
 	char *name = precision ? xasprintf("%s, %s", limit->name, precision) : xstrdup(limit->name);
 
 	/* "at least 44.1 GB/s"; "-": the limit only compares devices. */
-	add_bound(&bounds, "at least", limit, &limit->min, gpu, precision);
-	add_bound(&bounds, "at most", limit, &limit->max, gpu, precision);
+	cmd_limits_add_bound(&bounds, "at least", limit, &limit->min, gpu, precision);
+	cmd_limits_add_bound(&bounds, "at most", limit, &limit->max, gpu, precision);
 	if (bounds.length && limit->severity == LIMIT_WARNS)
 		text_add(&bounds, " (warns)");
 	/* "10 % (5 % warns)": margin to identical GPUs of the node. */
@@ -135,7 +135,7 @@ static void add_row(struct output_table *table, const struct limit *limit, const
 	free(name);
 }
 
-static void limits_print_table(const struct limits *limits, const struct gpu *gpu)
+static void cmd_limits_print_table(const struct limits *limits, const struct gpu *gpu)
 {
 	struct output_table bounds = TABLE_EMPTY, origins = TABLE_EMPTY;
 
@@ -144,12 +144,12 @@ static void limits_print_table(const struct limits *limits, const struct gpu *gp
 	TABLE_ROW(&origins, "LIMIT", "ORIGIN");
 	for (size_t i = 0; i < limits->count; i++) {
 		const struct limit *l = &limits->items[i];
-		const struct condition *precisions = gpu ? precisions_of(l) : NULL;
+		const struct condition *precisions = gpu ? cmd_limits_precisions_of(l) : NULL;
 
 		for (size_t k = 0; precisions && k < precisions->word_count; k++)
-			add_row(&bounds, l, gpu, precisions->words[k]);
+			cmd_limits_add_row(&bounds, l, gpu, precisions->words[k]);
 		if (!precisions)
-			add_row(&bounds, l, gpu, NULL);
+			cmd_limits_add_row(&bounds, l, gpu, NULL);
 		TABLE_ROW(&origins, l->name, l->origin ? l->origin : l->place);
 	}
 	table_finish(&bounds, stdout);
@@ -158,11 +158,12 @@ static void limits_print_table(const struct limits *limits, const struct gpu *gp
 }
 
 /* A bound as written, and its values in the metric's unit: one, or one per precision. */
-static void write_bound(struct json_writer *w, const char *name, const struct limit *limit,
-			const struct bound *bound, const struct gpu *gpu)
+static void cmd_limits_write_bound(struct json_writer *w, const char *name,
+				   const struct limit *limit, const struct bound *bound,
+				   const struct gpu *gpu)
 {
-	const struct condition *precisions = gpu ? precisions_of(limit) : NULL;
-	double value = bound_value(limit, bound, gpu, NULL);
+	const struct condition *precisions = gpu ? cmd_limits_precisions_of(limit) : NULL;
+	double value = cmd_limits_bound_value(limit, bound, gpu, NULL);
 
 	if (bound->kind == BOUND_NONE)
 		return;
@@ -174,11 +175,11 @@ static void write_bound(struct json_writer *w, const char *name, const struct li
 		writer_real_member(w, "value", value);
 	for (size_t k = 0; isnan(value) && precisions && k < precisions->word_count; k++)
 		writer_real_member(w, precisions->words[k],
-				   bound_value(limit, bound, gpu, precisions->words[k]));
+				   cmd_limits_bound_value(limit, bound, gpu, precisions->words[k]));
 	writer_close(w, '}');
 }
 
-static void limits_print_json(const struct limits *limits, const struct gpu *gpu)
+static void cmd_limits_print_json(const struct limits *limits, const struct gpu *gpu)
 {
 	struct json_writer w = { .expand = 3 };
 	char *text;
@@ -191,7 +192,7 @@ static void limits_print_json(const struct limits *limits, const struct gpu *gpu
 	writer_open(&w, '[');
 	for (size_t i = 0; i < limits->count; i++) {
 		const struct limit *l = &limits->items[i];
-		char *where = where_words(l);
+		char *where = cmd_limits_where_words(l);
 
 		writer_open(&w, '{');
 		writer_text_member(&w, "name", l->name);
@@ -200,8 +201,8 @@ static void limits_print_json(const struct limits *limits, const struct gpu *gpu
 		writer_text_member(&w, "where", where);
 		writer_text_member(&w, "violation",
 				   l->severity == LIMIT_WARNS ? "warns" : "rejects");
-		write_bound(&w, "min", l, &l->min, gpu);
-		write_bound(&w, "max", l, &l->max, gpu);
+		cmd_limits_write_bound(&w, "min", l, &l->min, gpu);
+		cmd_limits_write_bound(&w, "max", l, &l->max, gpu);
 		writer_real_member(&w, "outlier_margin", l->outlier_margin);
 		writer_real_member(&w, "outlier_margin_warn", l->outlier_margin_warn);
 		writer_real_member(&w, "population", l->population);
@@ -216,7 +217,7 @@ static void limits_print_json(const struct limits *limits, const struct gpu *gpu
 	free(text);
 }
 
-static int limits_run(struct call *call)
+static int cmd_limits_run(struct call *call)
 {
 	const struct limits_arguments *a = call->arguments;
 	const struct gpu *gpu = gpus_by_id(a->gpu ? a->gpu : call->operands[0]);
@@ -225,22 +226,23 @@ static int limits_run(struct call *call)
 	int code = EXIT_USAGE;
 
 	if (a->gpu && !gpu)
-		return command_usage(call->command,
-				     "--gpu %s: unknown model; gpuproof list gpus lists them",
-				     a->gpu);
+		return cli_command_usage(call->command,
+					 "--gpu %s: unknown model; gpuproof list gpus lists them",
+					 a->gpu);
 	if (limits_load(&limits, call->operands[0], &errors) == STATUS_OK) {
-		a->json ? limits_print_json(&limits, gpu) : limits_print_table(&limits, gpu);
+		a->json ? cmd_limits_print_json(&limits, gpu)
+			: cmd_limits_print_table(&limits, gpu);
 		limits_release(&limits);
 		code = EXIT_ACCEPTED;
 	}
-	command_print_errors(&errors);
+	cli_command_print_errors(&errors);
 	return code;
 }
 
-static void words_of_limits(struct text *out)
+static void cmd_limits_words_of(struct text *out)
 {
-	words_gpus(out);
-	words_limits(out);
+	cli_words_gpus(out);
+	cli_words_limits(out);
 }
 
 const struct command command_limits = {
@@ -250,6 +252,6 @@ const struct command command_limits = {
 	.least = 1,
 	.most = 1,
 	.wrong_count = "expected one GPU model or file of limits",
-	.words = words_of_limits,
-	.run = limits_run,
+	.words = cmd_limits_words_of,
+	.run = cmd_limits_run,
 };

@@ -24,7 +24,7 @@ struct list_arguments {
 	bool json;
 };
 
-static void list_gpus_write_sheet(struct json_writer *w, const struct gpu *gpu)
+static void cmd_list_gpus_write_sheet(struct json_writer *w, const struct gpu *gpu)
 {
 	writer_key(w, "sheet");
 	writer_open(w, '{');
@@ -45,7 +45,7 @@ static void list_gpus_write_sheet(struct json_writer *w, const struct gpu *gpu)
 	writer_close(w, '}');
 }
 
-static void list_gpus_write_published(struct json_writer *w, const struct gpu *gpu)
+static void cmd_list_gpus_write_published(struct json_writer *w, const struct gpu *gpu)
 {
 	writer_key(w, "published");
 	writer_open(w, '[');
@@ -70,7 +70,7 @@ static void list_gpus_write_published(struct json_writer *w, const struct gpu *g
 	writer_close(w, ']');
 }
 
-static void list_gpus_write_sources(struct json_writer *w)
+static void cmd_list_gpus_write_sources(struct json_writer *w)
 {
 	size_t count;
 	const struct gpu_source *sources = gpus_sources(&count);
@@ -88,7 +88,7 @@ static void list_gpus_write_sources(struct json_writer *w)
 	writer_close(w, '}');
 }
 
-static void gpus_print_json(const struct gpu *gpus, size_t count)
+static void cmd_list_gpus_print_json(const struct gpu *gpus, size_t count)
 {
 	struct json_writer w = { .expand = 4 };
 	char *text;
@@ -103,12 +103,12 @@ static void gpus_print_json(const struct gpu *gpus, size_t count)
 		writer_text_member(&w, "label", gpus[i].label);
 		writer_text_member(&w, "match", gpus[i].match);
 		writer_text_member(&w, "source", gpus[i].source);
-		list_gpus_write_sheet(&w, &gpus[i]);
-		list_gpus_write_published(&w, &gpus[i]);
+		cmd_list_gpus_write_sheet(&w, &gpus[i]);
+		cmd_list_gpus_write_published(&w, &gpus[i]);
 		writer_close(&w, '}');
 	}
 	writer_close(&w, ']');
-	list_gpus_write_sources(&w);
+	cmd_list_gpus_write_sources(&w);
 	writer_close(&w, '}');
 	text = writer_finish(&w);
 	fputs(text, stdout);
@@ -116,7 +116,8 @@ static void gpus_print_json(const struct gpu *gpus, size_t count)
 }
 
 /* "4.800 TB/s", "none", "-" */
-static const char *list_gpu_figure(const struct gpu *gpu, const char *key, char *out, size_t size)
+static const char *cmd_list_gpu_figure(const struct gpu *gpu, const char *key, char *out,
+				       size_t size)
 {
 	double value = gpu_figure(gpu, key);
 	const struct sheet_entry *entry = gpu_entry(gpu, key);
@@ -128,7 +129,7 @@ static const char *list_gpu_figure(const struct gpu *gpu, const char *key, char 
 	return out;
 }
 
-static void list_gpus_print_table(const struct gpu *gpus, size_t count)
+static void cmd_list_gpus_print_table(const struct gpu *gpus, size_t count)
 {
 	struct output_table table = TABLE_EMPTY;
 
@@ -139,28 +140,28 @@ static void list_gpus_print_table(const struct gpu *gpus, size_t count)
 
 		snprintf(published, sizeof(published), "%zu", g->published_count);
 		TABLE_ROW(&table, g->id, gpu_words(g, "architecture"), gpu_words(g, "capability"),
-			  list_gpu_figure(g, "memory_bandwidth", memory, sizeof(memory)),
-			  list_gpu_figure(g, "fp32", fp32, sizeof(fp32)),
-			  list_gpu_figure(g, "fp16_tensor", tensor, sizeof(tensor)), published,
+			  cmd_list_gpu_figure(g, "memory_bandwidth", memory, sizeof(memory)),
+			  cmd_list_gpu_figure(g, "fp32", fp32, sizeof(fp32)),
+			  cmd_list_gpu_figure(g, "fp16_tensor", tensor, sizeof(tensor)), published,
 			  g->name);
 	}
 	table_finish(&table, stdout);
 }
 
-static int list_gpus(struct call *call)
+static int cmd_list_gpus(struct call *call)
 {
 	const struct list_arguments *a = call->arguments;
 	size_t count;
 	const struct gpu *gpus = gpus_all(&count);
 
 	if (a->json)
-		gpus_print_json(gpus, count);
+		cmd_list_gpus_print_json(gpus, count);
 	else
-		list_gpus_print_table(gpus, count);
+		cmd_list_gpus_print_table(gpus, count);
 	return EXIT_ACCEPTED;
 }
 
-static struct json_writer list_start_json(void)
+static struct json_writer cmd_list_start_json(void)
 {
 	struct json_writer w = { .expand = 1 };
 
@@ -169,7 +170,8 @@ static struct json_writer list_start_json(void)
 }
 
 /* Prints one of the two and releases both. */
-static int list_finish(const struct call *call, struct json_writer *w, struct output_table *table)
+static int cmd_list_finish(const struct call *call, struct json_writer *w,
+			   struct output_table *table)
 {
 	const struct list_arguments *a = call->arguments;
 	char *text;
@@ -185,7 +187,7 @@ static int list_finish(const struct call *call, struct json_writer *w, struct ou
 	return EXIT_ACCEPTED;
 }
 
-static void list_devices_table(const struct probe *probe)
+static void cmd_list_devices_table(const struct probe *probe)
 {
 	struct output_table table = TABLE_EMPTY;
 	bool host = false;
@@ -210,7 +212,7 @@ static void list_devices_table(const struct probe *probe)
 		     "([run] host_devices).");
 }
 
-static int list_print_devices(struct call *call)
+static int cmd_list_print_devices(struct call *call)
 {
 	const bool json = ((struct list_arguments *)call->arguments)->json;
 	struct probe probe = { 0 };
@@ -227,14 +229,14 @@ static int list_print_devices(struct call *call)
 		}
 		puts(probe.device_count ? "\n]" : "]");
 	} else
-		list_devices_table(&probe);
+		cmd_list_devices_table(&probe);
 	probe_release(&probe);
 	return EXIT_ACCEPTED;
 }
 
-static int list_suites(struct call *call)
+static int cmd_list_suites(struct call *call)
 {
-	struct json_writer w = list_start_json();
+	struct json_writer w = cmd_list_start_json();
 	struct output_table table = TABLE_EMPTY;
 
 	TABLE_ROW(&table, "SUITE", "MEASURES");
@@ -255,11 +257,11 @@ static int list_suites(struct call *call)
 		writer_close(&w, ']');
 		writer_close(&w, '}');
 	}
-	return list_finish(call, &w, &table);
+	return cmd_list_finish(call, &w, &table);
 }
 
-static void list_add_metrics(const char *suite, const struct metric *metrics, struct json_writer *w,
-			     struct output_table *table)
+static void cmd_list_add_metrics(const char *suite, const struct metric *metrics,
+				 struct json_writer *w, struct output_table *table)
 {
 	static const char *const better[] = {
 		[BETTER_HIGHER] = "higher", [BETTER_LOWER] = "lower", [BETTER_NONE] = "none"
@@ -278,22 +280,22 @@ static void list_add_metrics(const char *suite, const struct metric *metrics, st
 	}
 }
 
-static int list_metrics(struct call *call)
+static int cmd_list_metrics(struct call *call)
 {
-	struct json_writer w = list_start_json();
+	struct json_writer w = cmd_list_start_json();
 	struct output_table table = TABLE_EMPTY;
 
 	TABLE_ROW(&table, "METRIC", "UNIT", "BETTER", "DEFINITION");
 	for (const struct suite *const *s = suites; *s; s++)
-		list_add_metrics((*s)->name, (*s)->metrics, &w, &table);
+		cmd_list_add_metrics((*s)->name, (*s)->metrics, &w, &table);
 	/* Metrics of the node belong to no suite; limits may use them. */
-	list_add_metrics("node", node_metrics, &w, &table);
-	return list_finish(call, &w, &table);
+	cmd_list_add_metrics("node", node_metrics, &w, &table);
+	return cmd_list_finish(call, &w, &table);
 }
 
-static int list_configs(struct call *call)
+static int cmd_list_configs(struct call *call)
 {
-	struct json_writer w = list_start_json();
+	struct json_writer w = cmd_list_start_json();
 	struct output_table table = TABLE_EMPTY;
 
 	TABLE_ROW(&table, "CONFIG", "PURPOSE");
@@ -312,7 +314,7 @@ static int list_configs(struct call *call)
 		free(name);
 		free(summary);
 	}
-	return list_finish(call, &w, &table);
+	return cmd_list_finish(call, &w, &table);
 }
 
 static const struct option_row rows[] = {
@@ -321,11 +323,11 @@ static const struct option_row rows[] = {
 };
 
 static const struct action actions[] = {
-	{ .name = "devices", .run = list_print_devices },
-	{ .name = "suites", .run = list_suites },
-	{ .name = "metrics", .run = list_metrics },
-	{ .name = "configs", .run = list_configs },
-	{ .name = "gpus", .run = list_gpus },
+	{ .name = "devices", .run = cmd_list_print_devices },
+	{ .name = "suites", .run = cmd_list_suites },
+	{ .name = "metrics", .run = cmd_list_metrics },
+	{ .name = "configs", .run = cmd_list_configs },
+	{ .name = "gpus", .run = cmd_list_gpus },
 	{ 0 },
 };
 

@@ -28,9 +28,9 @@ static const struct option_row rows[] = {
 };
 
 /* Adds launches of one config on one machine, which need not be consecutive in the list. */
-static enum status population_add_machine(struct population *p, const struct result_list *list,
-					  size_t first, bool *done, struct population_added *added,
-					  struct error *err)
+static enum status cmd_population_add_machine(struct population *p, const struct result_list *list,
+					      size_t first, bool *done,
+					      struct population_added *added, struct error *err)
 {
 	struct result *launches = xcalloc(list->count, sizeof(*launches));
 	const struct result *one = &list->items[first];
@@ -48,7 +48,7 @@ static enum status population_add_machine(struct population *p, const struct res
 	return err->status;
 }
 
-static int population_add_action(struct call *call)
+static int cmd_population_add_action(struct call *call)
 {
 	const struct population_arguments *a = call->arguments;
 	const struct result_list *results = &call->results;
@@ -59,13 +59,14 @@ static int population_add_action(struct call *call)
 	bool *done;
 	char *text;
 
-	if (call_read_results(call, 0) != STATUS_OK || input_refuse_output(path, err) != STATUS_OK)
+	if (cli_command_read_results(call, 0) != STATUS_OK ||
+	    input_refuse_output(path, err) != STATUS_OK)
 		return EXIT_USAGE;
 	done = xcalloc(results->count, sizeof(*done));
 	population_load_own(&p, path, err);
 	for (size_t i = 0; i < results->count && err->status == STATUS_OK; i++)
 		if (!done[i])
-			population_add_machine(&p, results, i, done, &added, err);
+			cmd_population_add_machine(&p, results, i, done, &added, err);
 	text = population_to_text(&p);
 	if (err->status == STATUS_OK && file_write(path, text, strlen(text), err) == STATUS_OK)
 		fprintf(stderr,
@@ -80,8 +81,8 @@ static int population_add_action(struct call *call)
 	return EXIT_ACCEPTED;
 }
 
-static void population_add_row(struct output_table *table, const struct population *p,
-			       const struct population_figure *f, const char *model)
+static void cmd_population_add_row(struct output_table *table, const struct population *p,
+				   const struct population_figure *f, const char *model)
 {
 	struct population_sample s =
 		population_sample(p, model, f->point, f->preheat, f->metric, NULL);
@@ -106,7 +107,8 @@ static void population_add_row(struct output_table *table, const struct populati
 }
 
 /* Model of a value: that of its first GPU. */
-static const char *population_model_of(const struct population *p, const struct population_value *v)
+static const char *cmd_population_model_of(const struct population *p,
+					   const struct population_value *v)
 {
 	char *id = xstrndup(v->cards, strcspn(v->cards, "+"));
 	const struct population_card *card = population_card(p, id);
@@ -115,39 +117,39 @@ static const char *population_model_of(const struct population *p, const struct 
 	return card ? card->model : "";
 }
 
-static bool population_is_first_of_model(const struct population *p,
-					 const struct population_figure *f, size_t k)
+static bool cmd_population_is_first_of_model(const struct population *p,
+					     const struct population_figure *f, size_t k)
 {
 	for (size_t i = 0; i < k; i++)
-		if (strcmp(population_model_of(p, &f->values[i]),
-			   population_model_of(p, &f->values[k])) == 0)
+		if (strcmp(cmd_population_model_of(p, &f->values[i]),
+			   cmd_population_model_of(p, &f->values[k])) == 0)
 			return false;
 	return true;
 }
 
-static int population_show(struct call *call)
+static int cmd_population_show(struct call *call)
 {
 	const struct population_arguments *a = call->arguments;
 	struct output_table table = TABLE_EMPTY;
 	struct population p;
 
-	if (population_open(&p, call->count ? call->operands[0] : a->output) != STATUS_OK)
+	if (population_file_open(&p, call->count ? call->operands[0] : a->output) != STATUS_OK)
 		return EXIT_USAGE;
 	TABLE_ROW(&table, "MODEL", "CASE", "CARDS", "VALUES", "MEASURED", "DRIVER");
 	for (size_t i = 0; i < p.figure_count; i++)
 		for (size_t k = 0; k < p.figures[i].count; k++)
-			if (population_is_first_of_model(&p, &p.figures[i], k))
-				population_add_row(&table, &p, &p.figures[i],
-						   population_model_of(&p,
-								       &p.figures[i].values[k]));
+			if (cmd_population_is_first_of_model(&p, &p.figures[i], k))
+				cmd_population_add_row(
+					&table, &p, &p.figures[i],
+					cmd_population_model_of(&p, &p.figures[i].values[k]));
 	table_finish(&table, stdout);
 	population_release(&p);
 	return EXIT_ACCEPTED;
 }
 
 static const struct action actions[] = {
-	{ .name = "add", .least = 1, .most = ANY_NUMBER, .run = population_add_action },
-	{ .name = "show", .most = 1, .run = population_show },
+	{ .name = "add", .least = 1, .most = ANY_NUMBER, .run = cmd_population_add_action },
+	{ .name = "show", .most = 1, .run = cmd_population_show },
 	{ 0 },
 };
 

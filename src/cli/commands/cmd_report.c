@@ -29,10 +29,10 @@ static const struct option_row rows[] = {
 	TEXT_ROW('o', "output", "FILE", report_arguments, options.output,
 		 .file = OPTION_FILE_WRITTEN),
 	TEXT_ROW(0, "reference", "GPU,...", report_arguments, options.reference, .fallback = "all",
-		 .words = words_gpus),
-	TEXT_ROW(0, "baseline", "GPU", report_arguments, options.baseline, .words = words_gpus),
+		 .words = cli_words_gpus),
+	TEXT_ROW(0, "baseline", "GPU", report_arguments, options.baseline, .words = cli_words_gpus),
 	TEXT_ROW(0, "memory-limits", "LIMIT,...", report_arguments, options.memory_limits,
-		 .words = words_gpus),
+		 .words = cli_words_gpus),
 	TEXT_ROW(0, "claims", "FILE", report_arguments, options.claims, .file = OPTION_FILE_READ,
 		 .fallback = ""),
 	FLAG_ROW(0, "fleet", report_arguments, fleet),
@@ -45,7 +45,7 @@ static const struct option_row rows[] = {
 };
 
 /* Writes one page of all results, or the page of a multi-node run. */
-static void report_write_page(struct call *call)
+static void cmd_report_write_page(struct call *call)
 {
 	struct report_arguments *a = call->arguments;
 	struct result_list *results = &call->results;
@@ -64,36 +64,37 @@ static void report_write_page(struct call *call)
 		a->options.names = result_list_names(results);
 	fleet.result = results->items;
 	if (!a->fleet)
-		report_write(results->items, results->count, &a->options, err);
+		html_write_report(results->items, results->count, &a->options, err);
 	else if (results->count == 1)
 		fleet_page_write(&fleet, &a->options, err);
 	else
 		error_set(err, STATUS_USAGE, "--fleet takes one RESULT, not %zu", results->count);
-	if (err->status == STATUS_OK && !report_on_stdout(&a->options))
+	if (err->status == STATUS_OK && !html_report_on_stdout(&a->options))
 		printf("%s\n", a->options.output);
 }
 
-static int report_run(struct call *call)
+static int cmd_report_run(struct call *call)
 {
 	struct report_arguments *a = call->arguments;
 	char *output;
 
 	a->options.separate_css = a->options.chart_files = a->layout == LAYOUT_DIRECTORY;
 	if (a->options.chart && (a->fleet || a->options.separate_css))
-		return command_usage(call->command, "--chart writes one chart of a run's page; "
-						    "omit --fleet and --layout dir");
+		return cli_command_usage(call->command, "--chart writes one chart of a run's page; "
+							"omit --fleet and --layout dir");
 	if (a->force && !a->dump)
-		return command_usage(call->command, "--force needs --dump-templates");
-	if (a->dump && report_dump_templates(a->dump, a->force, &call->err) != STATUS_OK)
+		return cli_command_usage(call->command, "--force needs --dump-templates");
+	if (a->dump && html_dump_templates(a->dump, a->force, &call->err) != STATUS_OK)
 		return EXIT_ENVIRONMENT;
 	if (a->dump)
 		printf("%s\n", a->dump);
 	if (!call->count)
-		return a->dump ? EXIT_ACCEPTED : command_usage(call->command, "no RESULT given");
+		return a->dump ? EXIT_ACCEPTED
+			       : cli_command_usage(call->command, "no RESULT given");
 	output = a->options.chart ? xasprintf("%s.svg", a->options.chart) : xstrdup("report.html");
 	if (!a->options.output)
 		a->options.output = output;
-	report_write_page(call);
+	cmd_report_write_page(call);
 	free(output);
 	return EXIT_ACCEPTED;
 }
@@ -103,5 +104,5 @@ const struct command command_report = {
 	.options = rows,
 	.arguments = sizeof(struct report_arguments),
 	.most = ANY_NUMBER,
-	.run = report_run,
+	.run = cmd_report_run,
 };

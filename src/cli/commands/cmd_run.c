@@ -17,7 +17,7 @@
 #include "plan/config.h"
 #include "result/result.h"
 
-static void dry_run_print_case(const struct plan *plan, const struct plan_case *c, int width)
+static void cmd_run_dry_print_case(const struct plan *plan, const struct plan_case *c, int width)
 {
 	char device[32], host[32], time[32], *text, *harmless;
 
@@ -38,12 +38,12 @@ static void dry_run_print_case(const struct plan *plan, const struct plan_case *
 	free(text);
 }
 
-static void run_print_plan(const struct plan *plan)
+static void cmd_run_print_plan(const struct plan *plan)
 {
 	int width = 2;
 	uint64_t device_bytes = 0, host_bytes = 0;
 	double seconds = 0;
-	size_t launches = launches_least(plan);
+	size_t launches = run_launches_least(plan);
 	size_t skipped = 0;
 	char device[32], host[32], time[32];
 
@@ -55,7 +55,7 @@ static void run_print_plan(const struct plan *plan)
 	for (size_t i = 0; i < plan->case_count; i++) {
 		const struct plan_case *c = &plan->cases[i];
 
-		dry_run_print_case(plan, c, width);
+		cmd_run_dry_print_case(plan, c, width);
 		if (c->skip_reason) {
 			skipped++;
 			continue;
@@ -74,7 +74,7 @@ static void run_print_plan(const struct plan *plan)
 	if (launches > 1)
 		printf(", and %s for %zu launches%s",
 		       units_about(seconds * (double)launches, time, sizeof(time)), launches,
-		       launches_auto(plan) ? " (minimum)" : "");
+		       run_launches_auto(plan) ? " (minimum)" : "");
 	printf("\n");
 }
 
@@ -90,8 +90,8 @@ struct costs {
 	double seconds;
 };
 
-static void dry_run_print_row(struct costs *sum, const char *stage, size_t rounds, size_t groups,
-			      size_t cases, double seconds, double payload)
+static void cmd_run_dry_print_row(struct costs *sum, const char *stage, size_t rounds,
+				  size_t groups, size_t cases, double seconds, double payload)
 {
 	char time[32], bytes[32];
 
@@ -102,7 +102,7 @@ static void dry_run_print_row(struct costs *sum, const char *stage, size_t round
 	sum->seconds += seconds;
 }
 
-static size_t dry_run_count_cases(const struct plan *plan, double *seconds, double *payload)
+static size_t cmd_run_dry_count_cases(const struct plan *plan, double *seconds, double *payload)
 {
 	size_t count = 0;
 
@@ -122,7 +122,7 @@ static size_t dry_run_count_cases(const struct plan *plan, double *seconds, doub
 }
 
 /* Devices of `nodes` nodes, each like `plan`; the caller frees the array. */
-static struct device_info *repeat_devices(const struct plan *plan, int nodes)
+static struct device_info *cmd_run_repeat_devices(const struct plan *plan, int nodes)
 {
 	size_t count = plan->device_count;
 	struct device_info *devices = xcalloc((size_t)nodes * count + 1, sizeof(*devices));
@@ -139,8 +139,9 @@ static struct device_info *repeat_devices(const struct plan *plan, int nodes)
 }
 
 /* `rounds` of `groups` groups of `size` nodes each, as many at a time as `sum->nodes` allow. */
-static void dry_run_print_groups(struct costs *sum, const struct plan *plan, const char *stage,
-				 struct plan_group what, size_t size, size_t rounds, size_t groups)
+static void cmd_run_dry_print_groups(struct costs *sum, const struct plan *plan, const char *stage,
+				     struct plan_group what, size_t size, size_t rounds,
+				     size_t groups)
 {
 	struct error err = ERROR_NONE;
 	struct plan group = { 0 };
@@ -149,14 +150,14 @@ static void dry_run_print_groups(struct costs *sum, const struct plan *plan, con
 	size_t cases;
 
 	what.nodes = (int)(size < MOST_PLANNED ? size : MOST_PLANNED);
-	devices = repeat_devices(plan, what.nodes);
+	devices = cmd_run_repeat_devices(plan, what.nodes);
 	if (plan_build_group(&group, plan->config, devices, (size_t)what.nodes * plan->device_count,
 			     &what, &err) == STATUS_OK) {
-		cases = dry_run_count_cases(&group, &seconds, &payload);
+		cases = cmd_run_dry_count_cases(&group, &seconds, &payload);
 		if (cases)
-			dry_run_print_row(sum, stage, rounds, groups, groups * cases,
-					  (double)rounds * (seconds + ROUND_SECONDS),
-					  (double)(groups * size) * payload);
+			cmd_run_dry_print_row(sum, stage, rounds, groups, groups * cases,
+					      (double)rounds * (seconds + ROUND_SECONDS),
+					      (double)(groups * size) * payload);
 	} else {
 		printf("%-28s  %s\n", stage, err.message);
 	}
@@ -164,7 +165,7 @@ static void dry_run_print_groups(struct costs *sum, const struct plan *plan, con
 	free(devices);
 }
 
-static void dry_run_print_sizes(struct costs *sum, const struct plan *plan)
+static void cmd_run_dry_print_sizes(struct costs *sum, const struct plan *plan)
 {
 	int64_t sizes[PLAN_SIZES_MOST];
 	size_t count = plan_group_sizes(plan->config, sizes);
@@ -182,12 +183,12 @@ static void dry_run_print_sizes(struct costs *sum, const struct plan *plan)
 			continue;
 		}
 		rest = sum->nodes % size > 0;
-		dry_run_print_groups(sum, plan, stage, what, size, 1 + rest,
-				     sum->nodes / size + rest);
+		cmd_run_dry_print_groups(sum, plan, stage, what, size, 1 + rest,
+					 sum->nodes / size + rest);
 	}
 }
 
-static void dry_run_print_pairs(struct costs *sum, const struct plan *plan)
+static void cmd_run_dry_print_pairs(struct costs *sum, const struct plan *plan)
 {
 	const struct plan_group what = { .kind = SUITE_OF_PAIRS, .round = 1 };
 	int64_t asked = plan_pair_setting(plan->config, "rounds");
@@ -201,22 +202,23 @@ static void dry_run_print_pairs(struct costs *sum, const struct plan *plan)
 		printf("%-28s  not possible with 1 node\n", "pairs of nodes");
 		return;
 	}
-	dry_run_print_groups(sum, plan, asked ? "random pairs" : "all pairs of nodes, once each",
-			     what, 2, rounds, rounds * (sum->nodes / 2));
+	cmd_run_dry_print_groups(sum, plan,
+				 asked ? "random pairs" : "all pairs of nodes, once each", what, 2,
+				 rounds, rounds * (sum->nodes / 2));
 	/* Only happens if there are suspects, once for each group of them. */
 	if (confirm > 0)
-		dry_run_print_groups(&unlikely, plan, "repetition, per suspect", what, 2,
-				     (size_t)confirm, (size_t)confirm);
+		cmd_run_dry_print_groups(&unlikely, plan, "repetition, per suspect", what, 2,
+					 (size_t)confirm, (size_t)confirm);
 }
 
-static void run_print_nodes(const struct plan *plan, const char *launch)
+static void cmd_run_print_nodes(const struct plan *plan, const char *launch)
 {
 	const struct section *fleet = config_section(plan->config, "fleet", "");
 	struct launcher launcher = { 0 };
 	struct error err = ERROR_NONE;
 	struct costs sum = { 0 };
 	double seconds, payload, hours;
-	size_t cases, launches = launches_least(plan);
+	size_t cases, launches = run_launches_least(plan);
 	char *how, time[32];
 
 	if (!fleet)
@@ -236,11 +238,11 @@ static void run_print_nodes(const struct plan *plan, const char *launch)
 		printf("\n%zu node%s like this one: %s\n\n%-28s  %6s  %7s  %7s  %10s  %10s\n",
 		       sum.nodes, text_plural(sum.nodes), how, "", "rounds", "groups", "cases",
 		       "time", "payload");
-		cases = dry_run_count_cases(plan, &seconds, &payload);
-		dry_run_print_row(&sum, "each node alone", 1, sum.nodes,
-				  sum.nodes * cases * launches, seconds * (double)launches, 0);
-		dry_run_print_sizes(&sum, plan);
-		dry_run_print_pairs(&sum, plan);
+		cases = cmd_run_dry_count_cases(plan, &seconds, &payload);
+		cmd_run_dry_print_row(&sum, "each node alone", 1, sum.nodes,
+				      sum.nodes * cases * launches, seconds * (double)launches, 0);
+		cmd_run_dry_print_sizes(&sum, plan);
+		cmd_run_dry_print_pairs(&sum, plan);
 		hours = (double)sum.nodes * sum.seconds / 3600;
 		printf("\n%zu round%s, about %s: %.3g node-hours, %.3g device-hours. Payload: "
 		       "bytes of one operation of\neach case, summed over all groups. A case "
@@ -263,16 +265,16 @@ struct run_arguments {
 };
 
 /* Sets the key of [run] with the same name. */
-static enum status take_run_key(void *overrides, const char *name, const char *value,
-				struct error *err)
+static enum status cmd_run_take_key(void *overrides, const char *name, const char *value,
+				    struct error *err)
 {
 	overrides_add(overrides, xasprintf("run.%s=%s", name, value));
 	return err->status;
 }
 
 /* Each --only adds a name to the override of [run] only. */
-static enum status run_take_only(void *overrides, const char *name, const char *value,
-				 struct error *err)
+static enum status cmd_run_take_only(void *overrides, const char *name, const char *value,
+				     struct error *err)
 {
 	struct overrides *o = overrides;
 
@@ -293,8 +295,8 @@ static enum status run_take_only(void *overrides, const char *name, const char *
 #define LONG_SOAK 3600.0 /* s; beyond, slices of a minute would make the result large */
 
 /* The keys of [suite burn] that a soak of that time has. */
-static enum status run_take_soak(void *overrides, const char *name, const char *value,
-				 struct error *err)
+static enum status cmd_run_take_soak(void *overrides, const char *name, const char *value,
+				     struct error *err)
 {
 	double seconds;
 
@@ -308,23 +310,23 @@ static enum status run_take_soak(void *overrides, const char *name, const char *
 }
 
 #define RUN_KEY(NAME, VALUE, ...) \
-	CALL_ROW(NAME, VALUE, take_run_key, run_arguments, request.overrides, __VA_ARGS__)
+	CALL_ROW(NAME, VALUE, cmd_run_take_key, run_arguments, request.overrides, __VA_ARGS__)
 
 static const struct option_row rows[] = {
 	TEXT_ROW('o', "output", "DIR", run_arguments, output),
 	TEXT_ROW(0, "resume", "DIR", run_arguments, resume),
 	FLAG_ROW(0, "dry-run", run_arguments, dry_run),
-	RUN_KEY("backend", "NAME", .words = words_backends),
+	RUN_KEY("backend", "NAME", .words = cli_words_backends),
 	RUN_KEY("devices", "LIST"),
-	RUN_KEY("suites", "LIST", .words = words_suites),
-	CALL_ROW("only", "CASE", run_take_only, run_arguments, request.overrides),
+	RUN_KEY("suites", "LIST", .words = cli_words_suites),
+	CALL_ROW("only", "CASE", cmd_run_take_only, run_arguments, request.overrides),
 	CALL_ROW("set", "SECTION.KEY=VALUE", overrides_take, run_arguments, request.overrides,
-		 .words = words_settings),
+		 .words = cli_words_settings),
 	RUN_KEY("launches", "N"),
 	FLAG_ROW(0, "check", run_arguments, request.check.wanted),
-	CALL_ROW("soak", "TIME", run_take_soak, run_arguments, request.overrides),
+	CALL_ROW("soak", "TIME", cmd_run_take_soak, run_arguments, request.overrides),
 	TEXT_ROW(0, "limits", "FILE", run_arguments, request.check.limits_source,
-		 .file = OPTION_FILE_READ, .words = words_limits, .or_file = true),
+		 .file = OPTION_FILE_READ, .words = cli_words_limits, .or_file = true),
 	CALL_ROW("baseline", "RESULT", result_list_take, run_arguments, request.check.baseline),
 	FLAG_ROW(0, "strict", run_arguments, request.check.strict),
 	TEXT_ROW(0, "against", "OTHER", run_arguments, request.against),
@@ -344,7 +346,7 @@ static const struct option_row rows[] = {
 /*
  * Removes trailing slashes. An empty name, from an unset variable, would become the root directory.
  */
-static void run_take_directory(struct run_arguments *a, struct error *err)
+static void cmd_run_take_directory(struct run_arguments *a, struct error *err)
 {
 	const char *given = a->resume ? a->resume : a->output;
 	size_t length = given ? strlen(given) : 0;
@@ -360,7 +362,7 @@ static void run_take_directory(struct run_arguments *a, struct error *err)
 	a->request.directory = a->made = xstrndup(given, length);
 }
 
-static bool is_node_name(const char *name)
+static bool cmd_run_is_node_name(const char *name)
 {
 	size_t length = strlen(name);
 
@@ -370,48 +372,50 @@ static bool is_node_name(const char *name)
 }
 
 /* Rejects options that exclude each other. */
-static int run_refuse_arguments(const struct call *call)
+static int cmd_run_refuse_arguments(const struct call *call)
 {
 	const struct run_arguments *a = call->arguments;
 	const struct run_request *r = &a->request;
 	const struct command *command = call->command;
 
 	if (call->count > 1)
-		return command_usage(command, "unexpected argument '%s'; run takes one CONFIG",
-				     call->operands[1]);
+		return cli_command_usage(command, "unexpected argument '%s'; run takes one CONFIG",
+					 call->operands[1]);
 	if (r->resume && (r->source || r->overrides.count || a->output || a->dry_run))
-		return command_usage(command, "--resume uses the config and the directory of the "
-					      "run; omit CONFIG and --output");
-	if (run_places_conflict(&a->places))
-		return command_usage(command, RUN_PLACES_CONFLICT);
+		return cli_command_usage(command,
+					 "--resume uses the config and the directory of the "
+					 "run; omit CONFIG and --output");
+	if (run_fleet_places_conflict(&a->places))
+		return cli_command_usage(command, RUN_PLACES_CONFLICT);
 	if (r->resume && (a->places.simulated || a->places.hosts))
-		return command_usage(command, "--resume uses the nodes of the run; omit "
-					      "--simulate-nodes, --hosts and --launch");
+		return cli_command_usage(command, "--resume uses the nodes of the run; omit "
+						  "--simulate-nodes, --hosts and --launch");
 	if (!r->check.wanted &&
 	    (r->check.strict || r->check.limits_source || r->check.baseline.count))
-		return command_usage(command, "--limits, --baseline and --strict need --check");
+		return cli_command_usage(command, "--limits, --baseline and --strict need --check");
 	if (r->against && (r->check.wanted || r->resume || r->events))
-		return command_usage(command, "--against cannot be combined with --check, "
-					      "--resume or --events");
+		return cli_command_usage(command, "--against cannot be combined with --check, "
+						  "--resume or --events");
 	if (r->events && (!*r->events || strcmp(r->events, "-") == 0))
-		return command_usage(command, "--events needs a file, because results and "
-					      "verdicts go to standard output");
+		return cli_command_usage(command, "--events needs a file, because results and "
+						  "verdicts go to standard output");
 	if (a->node_name && (a->places.simulated || a->places.hosts))
-		return command_usage(command, "--node-name names one node. For a run on several, "
-					      "set GPUPROOF_NODE on each of them");
-	if (a->node_name && !is_node_name(a->node_name))
-		return command_usage(command,
-				     "--node-name '%.60s': use letters, digits, '.', "
-				     "'_', ':' and '-', 200 at most",
-				     a->node_name);
+		return cli_command_usage(command,
+					 "--node-name names one node. For a run on several, "
+					 "set GPUPROOF_NODE on each of them");
+	if (a->node_name && !cmd_run_is_node_name(a->node_name))
+		return cli_command_usage(command,
+					 "--node-name '%.60s': use letters, digits, '.', "
+					 "'_', ':' and '-', 200 at most",
+					 a->node_name);
 	if (!r->resume && !r->source)
-		return command_usage(command, "no CONFIG given; name a file or a shipped "
-					      "config such as quick");
+		return cli_command_usage(command, "no CONFIG given; name a file or a shipped "
+						  "config such as quick");
 	return EXIT_ACCEPTED;
 }
 
 /* The command line in a form that can be pasted into a shell. */
-static char *command_line(int argc, char **argv)
+static char *cmd_run_command_line(int argc, char **argv)
 {
 	struct text line = TEXT_EMPTY;
 
@@ -424,17 +428,18 @@ static char *command_line(int argc, char **argv)
 }
 
 /* In a multi-node run each node plans its own cases; a dry run shows the cases of this one. */
-static int run_prepare(struct call *call, struct run_setup *setup, bool *nodes)
+static int cmd_run_prepare(struct call *call, struct run_setup *setup, bool *nodes)
 {
 	struct run_arguments *a = call->arguments;
 	struct run_request *r = &a->request;
 
 	if (run_setup_config(setup, r->source, &r->overrides, r->resume ? r->directory : NULL,
 			     &call->err) != STATUS_OK)
-		return call->err.message[0] ? command_fail(&call->err) : EXIT_USAGE;
+		return call->err.message[0] ? cli_command_fail(&call->err) : EXIT_USAGE;
 	*nodes = config_section(&setup->config, "fleet", "") && !a->dry_run;
 	if (*nodes)
-		return r->against ? command_usage(call->command, "--against works on one node only")
+		return r->against ? cli_command_usage(call->command,
+						      "--against works on one node only")
 				  : EXIT_ACCEPTED;
 	if (run_setup_plan(setup, &call->err) != STATUS_OK ||
 	    (r->check.wanted && run_setup_refuse_cpu(setup, &call->err) != STATUS_OK) ||
@@ -443,7 +448,7 @@ static int run_prepare(struct call *call, struct run_setup *setup, bool *nodes)
 	return EXIT_ACCEPTED;
 }
 
-static int run_run(struct call *call)
+static int cmd_run_run(struct call *call)
 {
 	struct run_arguments *a = call->arguments;
 	struct run_request *r = &a->request;
@@ -453,26 +458,26 @@ static int run_run(struct call *call)
 	int code;
 
 	r->source = call->count ? call->operands[0] : NULL;
-	run_take_directory(a, &call->err);
+	cmd_run_take_directory(a, &call->err);
 	if (call->err.status != STATUS_OK)
 		return EXIT_USAGE;
-	code = run_refuse_arguments(call);
-	if (code != EXIT_ACCEPTED || run_is_copied())
+	code = cmd_run_refuse_arguments(call);
+	if (code != EXIT_ACCEPTED || run_fleet_is_copied())
 		return EXIT_USAGE;
 	/* A resumed run knows its nodes. */
 	if (!a->resume)
-		run_places_override(&a->places, &r->overrides);
+		run_fleet_places_override(&a->places, &r->overrides);
 	/* Workers and the programs of --against read it from there. */
 	if (a->node_name)
 		setenv("GPUPROOF_NODE", a->node_name, 1);
-	code = run_prepare(call, &setup, &nodes);
+	code = cmd_run_prepare(call, &setup, &nodes);
 	if (code == EXIT_ACCEPTED && a->dry_run) {
-		run_print_plan(&setup.plan);
-		run_print_nodes(&setup.plan, a->places.launch);
+		cmd_run_print_plan(&setup.plan);
+		cmd_run_print_nodes(&setup.plan, a->places.launch);
 	} else if (code == EXIT_ACCEPTED) {
 		if (!r->directory)
-			r->directory = a->made = run_new_directory(setup.config.name);
-		r->command = command = command_line(call->argc, call->argv);
+			r->directory = a->made = one_node_new_directory(setup.config.name);
+		r->command = command = cmd_run_command_line(call->argc, call->argv);
 		code = nodes ? run_fleet(r, &setup.config, a->places.launch)
 			     : run_one_node(r, &setup);
 		free(command);
@@ -481,7 +486,7 @@ static int run_run(struct call *call)
 	return code;
 }
 
-static int run_end(struct call *call, int code)
+static int cmd_run_end(struct call *call, int code)
 {
 	struct run_arguments *a = call->arguments;
 
@@ -496,7 +501,7 @@ const struct command command_run = {
 	.options = rows,
 	.arguments = sizeof(struct run_arguments),
 	.most = ANY_NUMBER,
-	.words = words_configs,
-	.run = run_run,
-	.end = run_end,
+	.words = cli_words_configs,
+	.run = cmd_run_run,
+	.end = cmd_run_end,
 };

@@ -32,7 +32,7 @@ struct screen {
 	char updated[32];
 };
 
-static void watch_print_text(struct screen *screen, const struct run_status *status, bool lost)
+static void cmd_watch_print_text(struct screen *screen, const struct run_status *status, bool lost)
 {
 	bool ended = status->exit_code >= 0 || lost;
 	struct text text = TEXT_EMPTY;
@@ -51,7 +51,7 @@ static void watch_print_text(struct screen *screen, const struct run_status *sta
 	text_release(&text);
 }
 
-static int watch_run(struct call *call)
+static int cmd_watch_run(struct call *call)
 {
 	const struct watch_arguments *a = call->arguments;
 	const char *term = getenv("TERM");
@@ -71,7 +71,7 @@ static int watch_run(struct call *call)
 		if (lost)
 			snprintf(status.state, sizeof(status.state), "lost");
 		if (!a->json) {
-			watch_print_text(&screen, &status, lost);
+			cmd_watch_print_text(&screen, &status, lost);
 		} else if (lost || strcmp(screen.updated, status.updated) != 0) {
 			char *line = run_status_line(&status);
 
@@ -97,5 +97,5 @@ const struct command command_watch = {
 	.least = 1,
 	.most = 1,
 	.wrong_count = "no run directory given",
-	.run = watch_run,
+	.run = cmd_watch_run,
 };

@@ -3,6 +3,6 @@
 #define GPUPROOF_CLI_COMMANDS_DOCTOR_H
 
 /* Findings about this machine; the caller frees the string. */
-char *doctor_report(void);
+char *cmd_doctor_report(void);
 
 #endif

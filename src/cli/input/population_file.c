@@ -21,7 +21,7 @@ const char *population_file(const char *option)
 	return population_file_named(option) ? population_file_named(option) : HERE;
 }
 
-enum status population_open(struct population *p, const char *option)
+enum status population_file_open(struct population *p, const char *option)
 {
 	const char *own = population_file_named(option);
 	struct error err = ERROR_NONE;
@@ -29,6 +29,6 @@ enum status population_open(struct population *p, const char *option)
 	if (!own && access(HERE, F_OK) == 0)
 		own = HERE;
 	if (population_load(p, own, &err) != STATUS_OK)
-		command_fail(&err);
+		cli_command_fail(&err);
 	return err.status;
 }

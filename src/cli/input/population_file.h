@@ -12,6 +12,6 @@ const char *population_file(const char *option); /* NULL: option not given */
  * Loads the shipped reference GPUs and the site's own. A file named by the user must exist; the
  * default one may be missing. Prints errors to stderr.
  */
-enum status population_open(struct population *p, const char *option);
+enum status population_file_open(struct population *p, const char *option);
 
 #endif

@@ -16,7 +16,7 @@ struct pooled_limits {
 };
 
 /* Everything that limits_of_result() reads: results with equal keys have the same limits. */
-static char *limits_pool_key(const char *named, const struct result *result)
+static char *result_limits_pool_key(const char *named, const struct result *result)
 {
 	struct text key = TEXT_EMPTY;
 
@@ -44,17 +44,17 @@ static char *limits_pool_key(const char *named, const struct result *result)
 }
 
 /* False, with a message, if the limits contradict the result. */
-static bool limits_fit(const struct limits *limits, const struct result *result)
+static bool result_limits_fit(const struct limits *limits, const struct result *result)
 {
 	struct text errors = TEXT_EMPTY;
 	bool fit = limits_make_sense(limits, result, &errors);
 
-	command_print_errors(&errors);
+	cli_command_print_errors(&errors);
 	return fit;
 }
 
-static enum status limits_pool_read(const char *named, bool shipped, const struct result *result,
-				    struct limits *limits)
+static enum status result_limits_pool_read(const char *named, bool shipped,
+					   const struct result *result, struct limits *limits)
 {
 	struct text errors = TEXT_EMPTY;
 	enum status status = STATUS_OK;
@@ -63,18 +63,18 @@ static enum status limits_pool_read(const char *named, bool shipped, const struc
 		status = limits_load(limits, named, &errors);
 	else if ((shipped && !judge_by_trend(result)) || strstr(result->config_text, "[limit "))
 		status = limits_of_result(limits, result, &errors);
-	command_print_errors(&errors);
-	if (status == STATUS_OK && !limits_fit(limits, result)) {
+	cli_command_print_errors(&errors);
+	if (status == STATUS_OK && !result_limits_fit(limits, result)) {
 		limits_release(limits);
 		status = STATUS_USAGE;
 	}
 	return status;
 }
 
-const struct limits *limits_pool_find(struct limits_pool *pool, const char *named, bool shipped,
-				      const struct result *result)
+const struct limits *result_limits_pool_find(struct limits_pool *pool, const char *named,
+					     bool shipped, const struct result *result)
 {
-	char *key = limits_pool_key(named, result);
+	char *key = result_limits_pool_key(named, result);
 	struct pooled_limits *found = NULL;
 
 	for (size_t i = 0; i < pool->count && !found; i++)
@@ -82,11 +82,11 @@ const struct limits *limits_pool_find(struct limits_pool *pool, const char *name
 			found = pool->items[i];
 	if (found) {
 		free(key);
-		return limits_fit(&found->limits, result) ? &found->limits : NULL;
+		return result_limits_fit(&found->limits, result) ? &found->limits : NULL;
 	}
 	found = xcalloc(1, sizeof(*found));
 	found->key = key;
-	if (limits_pool_read(named, shipped, result, &found->limits) != STATUS_OK) {
+	if (result_limits_pool_read(named, shipped, result, &found->limits) != STATUS_OK) {
 		free(key);
 		free(found);
 		return NULL;
@@ -96,7 +96,7 @@ const struct limits *limits_pool_find(struct limits_pool *pool, const char *name
 	return &found->limits;
 }
 
-void limits_pool_release(struct limits_pool *pool)
+void result_limits_pool_release(struct limits_pool *pool)
 {
 	for (size_t i = 0; i < pool->count; i++) {
 		limits_release(&pool->items[i]->limits);
@@ -107,7 +107,7 @@ void limits_pool_release(struct limits_pool *pool)
 	*pool = (struct limits_pool){ 0 };
 }
 
-bool result_judging_is_stored(const struct result_judging *j, struct result *result)
+bool result_limits_judging_is_stored(const struct result_judging *j, struct result *result)
 {
 	if (!result->judgement || j->limits || (j->baseline && j->baseline->count))
 		return false;
@@ -118,7 +118,7 @@ bool result_judging_is_stored(const struct result_judging *j, struct result *res
 	return true;
 }
 
-enum status result_judging_apply(const struct result_judging *j, struct result *result)
+enum status result_limits_judging_apply(const struct result_judging *j, struct result *result)
 {
 	struct judge_input input = { .results = result, .count = 1 };
 	struct verdicts verdicts = { .strict = j->strict };
@@ -126,15 +126,15 @@ enum status result_judging_apply(const struct result_judging *j, struct result *
 	struct limits_pool pool = { 0 };
 	enum status status = STATUS_USAGE;
 
-	if (result_judging_is_stored(j, result))
+	if (result_limits_judging_is_stored(j, result))
 		return STATUS_OK;
 	if (j->baseline) {
 		input.baseline = j->baseline->items;
 		input.baseline_count = j->baseline->count;
 	}
-	input.limits = limits_pool_find(&pool, j->limits, !j->only_own, result);
+	input.limits = result_limits_pool_find(&pool, j->limits, !j->only_own, result);
 	input.population = &population;
-	if (input.limits && population_open(&population, NULL) == STATUS_OK) {
+	if (input.limits && population_file_open(&population, NULL) == STATUS_OK) {
 		status = STATUS_OK;
 		if (input.limits->count || !j->only_own) {
 			judge_results(&input, &verdicts);
@@ -144,6 +144,6 @@ enum status result_judging_apply(const struct result_judging *j, struct result *
 	}
 	verdicts_release(&verdicts);
 	population_release(&population);
-	limits_pool_release(&pool);
+	result_limits_pool_release(&pool);
 	return status;
 }

@@ -10,7 +10,7 @@
 /* The row of --limits; MEMBER: a const char * of struct ARGUMENTS. */
 #define LIMITS_ROW(ARGUMENTS, MEMBER)                                                \
 	TEXT_ROW('l', "limits", "FILE", ARGUMENTS, MEMBER, .file = OPTION_FILE_READ, \
-		 .words = words_limits, .or_file = true)
+		 .words = cli_words_limits, .or_file = true)
 
 /* Pool of limits for many results: reads each set once. */
 struct limits_pool {
@@ -24,9 +24,9 @@ struct limits_pool {
  * and `shipped`. Prints errors, also if the limits contradict the result (limits_make_sense()), and
  * then returns NULL.
  */
-const struct limits *limits_pool_find(struct limits_pool *pool, const char *named, bool shipped,
-				      const struct result *result);
-void limits_pool_release(struct limits_pool *pool);
+const struct limits *result_limits_pool_find(struct limits_pool *pool, const char *named,
+					     bool shipped, const struct result *result);
+void result_limits_pool_release(struct limits_pool *pool);
 
 /* How a command judges one result; all zero: as `check` does without options. */
 struct result_judging {
@@ -40,8 +40,9 @@ struct result_judging {
  * Judges the result with its own limits and these, unless its stored judgement is the answer: no
  * other limits or baselines were given. Prints errors; STATUS_USAGE.
  */
-enum status result_judging_apply(const struct result_judging *judging, struct result *result);
+enum status result_limits_judging_apply(const struct result_judging *judging,
+					struct result *result);
 /* True if the stored judgement is the answer. Applies `strict`. */
-bool result_judging_is_stored(const struct result_judging *judging, struct result *result);
+bool result_limits_judging_is_stored(const struct result_judging *judging, struct result *result);
 
 #endif

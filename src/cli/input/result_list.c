@@ -30,7 +30,7 @@ static char *result_list_file_of(const char *path)
 	return xasprintf("%s%sresult.json", path, length && path[length - 1] == '/' ? "" : "/");
 }
 
-static bool killed_before_a_result(const char *directory)
+static bool result_list_killed_before_result(const char *directory)
 {
 	char *journal = xasprintf("%s/" JOURNAL_NAME, directory);
 	bool there = access(journal, F_OK) == 0;
@@ -40,7 +40,7 @@ static bool killed_before_a_result(const char *directory)
 }
 
 /* "DIR: the run is not finished: 12 of 57 cases"; false if it is. */
-static bool is_running(const char *directory, char *out, size_t size)
+static bool result_list_is_running(const char *directory, char *out, size_t size)
 {
 	struct error err = ERROR_NONE;
 	struct run_status s;
@@ -105,7 +105,7 @@ static void result_list_read_range(void *context, size_t begin, size_t end)
 		if (text_starts_with(r->path, BASELINE_PREFIX))
 			continue;
 		r->file = result_list_file_of(r->path);
-		r->there = access(r->file, F_OK) == 0 || !killed_before_a_result(r->path);
+		r->there = access(r->file, F_OK) == 0 || !result_list_killed_before_result(r->path);
 		if (r->there)
 			result_read(&r->result, r->file, &r->err);
 	}
@@ -120,7 +120,7 @@ static enum status result_list_append(struct result_list *list, struct result_re
 	if (!r->file)
 		return result_list_add_baseline(list, r->path + strlen(BASELINE_PREFIX), err);
 	/* A run without a result is still running, or must be resumed. */
-	if (!r->there && is_running(r->path, running, sizeof(running)))
+	if (!r->there && result_list_is_running(r->path, running, sizeof(running)))
 		return error_set(err, STATUS_IO, "%s", running);
 	if (!r->there)
 		return error_set(err, STATUS_IO,
@@ -135,7 +135,7 @@ static enum status result_list_append(struct result_list *list, struct result_re
 	r->file = NULL;
 	memset(&r->result, 0, sizeof(r->result));
 	/* The result of an earlier launch, or of all so far. */
-	if (is_running(r->path, running, sizeof(running)))
+	if (result_list_is_running(r->path, running, sizeof(running)))
 		fprintf(stderr, "gpuproof: %s\n", running);
 	return STATUS_OK;
 }
@@ -195,7 +195,7 @@ static bool result_list_is_folder(const char *path)
 static bool result_list_is_run(const char *folder)
 {
 	char *file = result_list_file_of(folder);
-	bool is = access(file, F_OK) == 0 || killed_before_a_result(folder);
+	bool is = access(file, F_OK) == 0 || result_list_killed_before_result(folder);
 
 	free(file);
 	return is;
@@ -207,7 +207,7 @@ static void result_list_append_path(struct result_paths *paths, const char *path
 	paths->items[paths->count++] = xstrdup(path);
 }
 
-static int result_file_is_visible(const struct dirent *entry)
+static int result_list_file_is_visible(const struct dirent *entry)
 {
 	return *entry->d_name != '.';
 }
@@ -215,11 +215,11 @@ static int result_file_is_visible(const struct dirent *entry)
 /* Limits the depth, because links to folders may form cycles. */
 #define DEEPEST_FOLDER 16
 
-static enum status result_paths_search(struct result_paths *paths, const char *folder, int depth,
-				       struct error *err)
+static enum status result_list_paths_search(struct result_paths *paths, const char *folder,
+					    int depth, struct error *err)
 {
 	struct dirent **entries = NULL;
-	int count = scandir(folder, &entries, result_file_is_visible, alphasort);
+	int count = scandir(folder, &entries, result_list_file_is_visible, alphasort);
 
 	if (count < 0)
 		return error_errno(err, "%s", folder);
@@ -230,7 +230,7 @@ static enum status result_paths_search(struct result_paths *paths, const char *f
 			result_list_append_path(paths, path);
 		else if (result_list_is_folder(path) && depth < DEEPEST_FOLDER &&
 			 err->status == STATUS_OK)
-			result_paths_search(paths, path, depth + 1, err);
+			result_list_paths_search(paths, path, depth + 1, err);
 		else if (!result_list_is_folder(path) && text_ends_with(path, ".json"))
 			result_list_append_path(paths, path);
 		free(path);
@@ -240,14 +240,15 @@ static enum status result_paths_search(struct result_paths *paths, const char *f
 	return err->status;
 }
 
-enum status result_paths_add(struct result_paths *paths, const char *path, struct error *err)
+enum status result_list_paths_add(struct result_paths *paths, const char *path, struct error *err)
 {
 	size_t before = paths->count;
 
 	if (text_starts_with(path, BASELINE_PREFIX) || !result_list_is_folder(path) ||
 	    result_list_is_run(path))
 		result_list_append_path(paths, path);
-	else if (result_paths_search(paths, path, 0, err) == STATUS_OK && paths->count == before)
+	else if (result_list_paths_search(paths, path, 0, err) == STATUS_OK &&
+		 paths->count == before)
 		error_set(err, STATUS_USAGE,
 			  "%s: no result.json in this directory; name a run directory or a result "
 			  "file",
@@ -255,7 +256,7 @@ enum status result_paths_add(struct result_paths *paths, const char *path, struc
 	return err->status;
 }
 
-void result_paths_release(struct result_paths *paths)
+void result_list_paths_release(struct result_paths *paths)
 {
 	for (size_t i = 0; i < paths->count; i++)
 		free(paths->items[i]);
@@ -264,7 +265,7 @@ void result_paths_release(struct result_paths *paths)
 }
 
 /* Path without "/result.json", else without ".json"; the caller frees it. */
-static char *trunk_of(const char *path)
+static char *result_list_trunk_of(const char *path)
 {
 	static const char *const ends[] = { "/result.json", ".json" };
 	char *trunk = xstrdup(path);
@@ -295,7 +296,7 @@ static const char *result_list_end_of(const char *trunk, size_t parts)
 
 char *result_list_short_name(const char *path)
 {
-	char *trunk = trunk_of(path), *name = xstrdup(result_list_end_of(trunk, 1));
+	char *trunk = result_list_trunk_of(path), *name = xstrdup(result_list_end_of(trunk, 1));
 
 	free(trunk);
 	return name;
@@ -328,7 +329,7 @@ const char *const *result_list_names(struct result_list *list)
 	result_list_release_names(list);
 	list->names = xcalloc(list->count + 1, sizeof(*list->names));
 	for (size_t i = 0; i < list->count; i++)
-		list->names[i] = trunk_of(list->paths[i]);
+		list->names[i] = result_list_trunk_of(list->paths[i]);
 	while (parts <= NAME_PARTS && !result_list_all_differ(list->names, list->count, parts))
 		parts++;
 	for (size_t i = 0; i < list->count; i++) {

@@ -63,7 +63,7 @@ struct result_paths {
  * Appends the path of a result. For a folder that is not a run directory, appends the results in it
  * and its subfolders, by name: *.json files and run directories. STATUS_USAGE if there are none.
  */
-enum status result_paths_add(struct result_paths *paths, const char *path, struct error *err);
-void result_paths_release(struct result_paths *paths);
+enum status result_list_paths_add(struct result_paths *paths, const char *path, struct error *err);
+void result_list_paths_release(struct result_paths *paths);
 
 #endif

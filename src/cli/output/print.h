@@ -22,7 +22,7 @@ void print_comparison(const struct comparison *comparison, bool all);
 
 struct json_writer;
 /* "2026-11-20" */
-void print_date_member(struct json_writer *w, const char *name, int64_t day);
+void print_fleet_date_member(struct json_writer *w, const char *name, int64_t day);
 
 void print_fleet(const struct fleet *fleet, bool json);
 /* A node or a device night by night next to the others. */

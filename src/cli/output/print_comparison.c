@@ -16,7 +16,7 @@
 #define MOST_DIFFERENCES 20
 
 /* Truncates `text` at a character of UTF-8. */
-static const char *shorten(const char *text, char out[LONGEST_VALUE + 4])
+static const char *print_comparison_shorten(const char *text, char out[LONGEST_VALUE + 4])
 {
 	size_t length = strlen(text), cut = LONGEST_VALUE - 3;
 
@@ -28,7 +28,7 @@ static const char *shorten(const char *text, char out[LONGEST_VALUE + 4])
 	return out;
 }
 
-static void print_differences(const struct comparison *c, bool all)
+static void print_comparison_differences(const struct comparison *c, bool all)
 {
 	struct output_table table = TABLE_EMPTY;
 	size_t shown = all || c->difference_count <= MOST_DIFFERENCES ? c->difference_count
@@ -41,26 +41,28 @@ static void print_differences(const struct comparison *c, bool all)
 	for (size_t i = 0; i < shown; i++) {
 		char a[LONGEST_VALUE + 4], b[LONGEST_VALUE + 4];
 
-		TABLE_ROW(&table, c->differences[i].name, shorten(c->differences[i].a, a),
-			  shorten(c->differences[i].b, b));
+		TABLE_ROW(&table, c->differences[i].name,
+			  print_comparison_shorten(c->differences[i].a, a),
+			  print_comparison_shorten(c->differences[i].b, b));
 	}
 	table_finish(&table, stdout);
 	if (shown < c->difference_count)
 		printf("and %zu more; --all lists them\n", c->difference_count - shown);
 }
 
-static bool comparison_is_change(const struct comparison_row *row)
+static bool print_comparison_is_change(const struct comparison_row *row)
 {
 	return row->change == CHANGE_REGRESSED || row->change == CHANGE_IMPROVED;
 }
 
-static bool comparison_is_shown(const struct comparison_row *row, bool all)
+static bool print_comparison_is_shown(const struct comparison_row *row, bool all)
 {
-	return all || comparison_is_change(row) || row->change == CHANGE_NONE || row->wrong;
+	return all || print_comparison_is_change(row) || row->change == CHANGE_NONE || row->wrong;
 }
 
 /* Number of digits that the interval justifies. */
-static const char *comparison_ratio_text(const struct comparison_row *row, char *out, size_t size)
+static const char *print_comparison_ratio_text(const struct comparison_row *row, char *out,
+					       size_t size)
 {
 	double half = (row->high - row->low) / 2 / row->ratio;
 	int digits = half > 0.1 ? 2 : half > 0.01 ? 3 : 4;
@@ -75,7 +77,7 @@ static const char *comparison_ratio_text(const struct comparison_row *row, char 
 	return out;
 }
 
-static const char *comparison_short_ratio(double ratio, char *out, size_t size)
+static const char *print_comparison_short_ratio(double ratio, char *out, size_t size)
 {
 	if (!isfinite(ratio))
 		return "";
@@ -83,30 +85,30 @@ static const char *comparison_short_ratio(double ratio, char *out, size_t size)
 	return out;
 }
 
-static int comparison_by_case(const void *a, const void *b)
+static int print_comparison_by_case(const void *a, const void *b)
 {
 	return strcmp((*(const struct comparison_row *const *)a)->case_id,
 		      (*(const struct comparison_row *const *)b)->case_id);
 }
 
 /* By row: true if its case has other rows. The caller frees the array. */
-static bool *rows_of_several(const struct comparison *c)
+static bool *print_comparison_rows_of_several(const struct comparison *c)
 {
 	const struct comparison_row **rows = xcalloc(c->count + 1, sizeof(*rows));
 	bool *several = xcalloc(c->count + 1, sizeof(*several));
 
 	for (size_t i = 0; i < c->count; i++)
 		rows[i] = &c->rows[i];
-	qsort(rows, c->count, sizeof(*rows), comparison_by_case);
+	qsort(rows, c->count, sizeof(*rows), print_comparison_by_case);
 	for (size_t i = 1; i < c->count; i++)
-		if (comparison_by_case(&rows[i - 1], &rows[i]) == 0)
+		if (print_comparison_by_case(&rows[i - 1], &rows[i]) == 0)
 			several[rows[i - 1] - c->rows] = several[rows[i] - c->rows] = true;
 	free(rows);
 	return several;
 }
 
 /* Reason and number of launches; also the metric if the case has `several` rows. */
-static char *comparison_row_note(const struct comparison_row *row, bool several)
+static char *print_comparison_row_note(const struct comparison_row *row, bool several)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -123,36 +125,36 @@ static char *comparison_row_note(const struct comparison_row *row, bool several)
 	return text_detach(&out);
 }
 
-static bool clock_matters(const struct comparison_row *row)
+static bool print_comparison_clock_matters(const struct comparison_row *row)
 {
 	return fabs(row->at_same_clock / row->ratio - 1) > CLOCK_WORTH_TELLING;
 }
 
 /* `whole`: shows the case with its devices. */
-static void comparison_add_row(struct output_table *table, const struct comparison_row *row,
-			       bool several, bool whole)
+static void print_comparison_add_row(struct output_table *table, const struct comparison_row *row,
+				     bool several, bool whole)
 {
 	char word[48], a[48], b[48], ratio[64], clock[48], host[48];
-	char *note = comparison_row_note(row, several);
+	char *note = print_comparison_row_note(row, several);
 
 	snprintf(word, sizeof(word), "%s%s",
-		 row->possible && comparison_is_change(row) ? "possibly " : "",
+		 row->possible && print_comparison_is_change(row) ? "possibly " : "",
 		 change_name(row->change));
 	TABLE_ROW(table, word, whole ? row->case_id : row->point,
-		  comparison_ratio_text(row, ratio, sizeof(ratio)),
-		  clock_matters(row)
-			  ? comparison_short_ratio(row->at_same_clock, clock, sizeof(clock))
+		  print_comparison_ratio_text(row, ratio, sizeof(ratio)),
+		  print_comparison_clock_matters(row)
+			  ? print_comparison_short_ratio(row->at_same_clock, clock, sizeof(clock))
 			  : "",
-		  comparison_short_ratio(row->at_same_host, host, sizeof(host)),
+		  print_comparison_short_ratio(row->at_same_host, host, sizeof(host)),
 		  units_format(row->a, row->unit, a, sizeof(a)),
 		  units_format(row->b, row->unit, b, sizeof(b)), note);
 	free(note);
 }
 
-static void print_rows(const struct comparison *c, bool all)
+static void print_comparison_rows(const struct comparison *c, bool all)
 {
 	static const size_t optional[] = { 7, 4, 3 }; /* columns that only some comparisons fill */
-	bool *several = rows_of_several(c), differ = false;
+	bool *several = print_comparison_rows_of_several(c), differ = false;
 	struct output_table table = TABLE_EMPTY;
 
 	for (size_t i = 1; i < c->count; i++)
@@ -160,8 +162,8 @@ static void print_rows(const struct comparison *c, bool all)
 	TABLE_ROW(&table, "", "CASE", "RATIO (> 1: B WORSE)", "AT SAME CLOCK", "AT SAME HOST",
 		  c->name_a, c->name_b, "");
 	for (size_t i = 0; i < c->count; i++)
-		if (comparison_is_shown(&c->rows[i], all))
-			comparison_add_row(&table, &c->rows[i], several[i], differ);
+		if (print_comparison_is_shown(&c->rows[i], all))
+			print_comparison_add_row(&table, &c->rows[i], several[i], differ);
 	if (table.count > 1) {
 		for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
 			table_drop_if_empty(&table, optional[i]);
@@ -173,7 +175,7 @@ static void print_rows(const struct comparison *c, bool all)
 	free(several);
 }
 
-static void print_host(const struct comparison *c)
+static void print_comparison_host(const struct comparison *c)
 {
 	if (fabs(log(c->session_shift)) > SESSION_SHIFT / 2)
 		printf("median ratio of all GPU metrics: %.3g, above 1 if %s is slower. Sessions "
@@ -190,7 +192,7 @@ static void print_host(const struct comparison *c)
 }
 
 /* "5 launches of each, interleaved; autocorrelation of launches: 0.40" */
-static void print_launches(const struct comparison *c)
+static void print_comparison_launches(const struct comparison *c)
 {
 	size_t least = SIZE_MAX, most = 0;
 
@@ -218,7 +220,7 @@ static void print_launches(const struct comparison *c)
 }
 
 /* "24 metrics (alloc.latency, ...) vary by up to 1.5 times between sessions: ..." */
-static void print_grouped(const struct comparison *c)
+static void print_comparison_grouped(const struct comparison *c)
 {
 	struct text metrics = TEXT_EMPTY;
 	double most = 1;
@@ -244,7 +246,7 @@ struct range {
 	size_t nights; /* nights of the history that it comes from; 0: assumed */
 };
 
-static struct range comparison_margins_of(const struct comparison *c, enum figure_kind kind)
+static struct range print_comparison_margins_of(const struct comparison *c, enum figure_kind kind)
 {
 	struct range range = { INFINITY, 0, 0 };
 
@@ -261,13 +263,13 @@ static struct range comparison_margins_of(const struct comparison *c, enum figur
 }
 
 /* "margin 1 %, UNCHANGED within: 1 % (bandwidth), 1.7 to 2.1 % (step; 12 nights)" */
-static void print_margins(const struct comparison *c)
+static void print_comparison_margins(const struct comparison *c)
 {
 	size_t n = 0;
 
 	printf("margin %.3g %%", 100 * c->margin);
 	for (int kind = 0; c->automatic && kind < FIGURE_KINDS; kind++) {
-		struct range range = comparison_margins_of(c, (enum figure_kind)kind);
+		struct range range = print_comparison_margins_of(c, (enum figure_kind)kind);
 
 		if (!(range.most > 0))
 			continue;
@@ -291,14 +293,14 @@ void print_comparison(const struct comparison *c, bool all)
 		return;
 	for (size_t i = 0; i < c->fault_count; i++)
 		printf("WRONG in %s: %s\n", c->name_b, c->faults[i]);
-	print_rows(c, all);
-	print_grouped(c);
-	print_launches(c);
-	print_margins(c);
+	print_comparison_rows(c, all);
+	print_comparison_grouped(c);
+	print_comparison_launches(c);
+	print_comparison_margins(c);
 	if (*c->advice)
 		printf("%s\n", c->advice);
-	print_host(c);
+	print_comparison_host(c);
 	if (hidden && !all)
 		printf("--all also lists unchanged and inconclusive cases\n");
-	print_differences(c, all);
+	print_comparison_differences(c, all);
 }

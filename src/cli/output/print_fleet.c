@@ -26,13 +26,13 @@ static void print_fleet_finding(const struct fleet *f, const struct fleet_findin
 	free(words);
 }
 
-static const struct history_series *print_node_series_of(const struct fleet *f,
-							 const struct course *x)
+static const struct history_series *print_fleet_node_series_of(const struct fleet *f,
+							       const struct course *x)
 {
 	return f->members[f->cohorts[x->cohort].first].series;
 }
 
-static void node_print_findings(const struct fleet *f, const struct fleet_subject *s)
+static void print_fleet_node_findings(const struct fleet *f, const struct fleet_subject *s)
 {
 	size_t count = 0;
 
@@ -49,7 +49,7 @@ static void node_print_findings(const struct fleet *f, const struct fleet_subjec
 					 "same model, driver and config.");
 }
 
-static void print_node_value_cell(const struct history_series *s, double level, char out[48])
+static void print_fleet_node_value_cell(const struct history_series *s, double level, char out[48])
 {
 	if (isnan(level))
 		snprintf(out, 48, "-");
@@ -57,17 +57,17 @@ static void print_node_value_cell(const struct history_series *s, double level, 
 		units_format(course_value(s, level), s->unit, out, 48);
 }
 
-static void print_node_night_row(const struct history_series *s, const struct course_night *n,
-				 struct output_table *table)
+static void print_fleet_node_night_row(const struct history_series *s, const struct course_night *n,
+				       struct output_table *table)
 {
 	char date[16], own[48], others[48], low[48], high[48], range[112], away[48], half[32],
 		count[32];
 
 	history_date(n->day, date);
-	print_node_value_cell(s, n->own, own);
-	print_node_value_cell(s, n->others, others);
-	print_node_value_cell(s, n->low, low);
-	print_node_value_cell(s, n->high, high);
+	print_fleet_node_value_cell(s, n->own, own);
+	print_fleet_node_value_cell(s, n->others, others);
+	print_fleet_node_value_cell(s, n->low, low);
+	print_fleet_node_value_cell(s, n->high, high);
 	snprintf(range, sizeof(range), "%s to %s", low, high);
 	snprintf(away, sizeof(away), "%+.2f %%", 100 * expm1(n->own - n->others));
 	snprintf(half, sizeof(half), "±%.2f", 100 * n->half);
@@ -84,8 +84,8 @@ static void fleet_print_silent_node(const struct fleet_host *host)
 	printf("SILENT   %s: no run since %s (%zu days missed)\n", host->name, day, host->silent);
 }
 
-static void node_print_text(const struct fleet *f, const struct fleet_subject *s,
-			    const struct course *courses, size_t count)
+static void print_fleet_node_text(const struct fleet *f, const struct fleet_subject *s,
+				  const struct course *courses, size_t count)
 {
 	char *name = fleet_subject_name(f, s);
 	struct output_table table = TABLE_EMPTY;
@@ -95,11 +95,11 @@ static void node_print_text(const struct fleet *f, const struct fleet_subject *s
 	free(name);
 	if (f->hosts[s->host].silent >= FLEET_SILENT)
 		fleet_print_silent_node(&f->hosts[s->host]);
-	node_print_findings(f, s);
+	print_fleet_node_findings(f, s);
 	if (!count)
 		puts("No measurement matches the filter.");
 	for (size_t i = 0; i < count; i++) {
-		const struct history_series *series = print_node_series_of(f, &courses[i]);
+		const struct history_series *series = print_fleet_node_series_of(f, &courses[i]);
 		char *words = course_words(f, s, &courses[i]);
 
 		printf("\n%s %s, %s: %s\n", series->point, series->metric, series->model, words);
@@ -110,18 +110,18 @@ static void node_print_text(const struct fleet *f, const struct fleet_subject *s
 		TABLE_ROW(&table, "DAY", s->machine ? "DEVICE" : "NODE", "OTHERS",
 			  "10TH TO 90TH PERCENTILE", "BETTER BY", "95 %", "OTHERS");
 		for (size_t k = first; k < courses[i].count; k++)
-			print_node_night_row(series, &courses[i].nights[k], &table);
+			print_fleet_node_night_row(series, &courses[i].nights[k], &table);
 		table_finish(&table, stdout);
 		if (first)
 			printf("%zu earlier days are not shown; --json prints them\n", first);
 	}
 }
 
-static void print_node_night_json(struct json_writer *w, const struct history_series *s,
-				  const struct course_night *n)
+static void print_fleet_node_night_json(struct json_writer *w, const struct history_series *s,
+					const struct course_night *n)
 {
 	writer_open(w, '{');
-	print_date_member(w, "date", n->day);
+	print_fleet_date_member(w, "date", n->day);
 	writer_real_member(w, "value", course_value(s, n->own));
 	writer_real_member(w, "others", course_value(s, n->others));
 	writer_real_member(w, "others_low", course_value(s, n->low));
@@ -132,10 +132,10 @@ static void print_node_night_json(struct json_writer *w, const struct history_se
 	writer_close(w, '}');
 }
 
-static void print_node_course_json(struct json_writer *w, const struct fleet *f,
-				   const struct course *x)
+static void print_fleet_node_course_json(struct json_writer *w, const struct fleet *f,
+					 const struct course *x)
 {
-	const struct history_series *s = print_node_series_of(f, x);
+	const struct history_series *s = print_fleet_node_series_of(f, x);
 
 	writer_open(w, '{');
 	writer_text_member(w, "case", s->point);
@@ -149,13 +149,13 @@ static void print_node_course_json(struct json_writer *w, const struct fleet *f,
 	writer_key(w, "nights");
 	writer_open(w, '[');
 	for (size_t i = 0; i < x->count; i++)
-		print_node_night_json(w, s, &x->nights[i]);
+		print_fleet_node_night_json(w, s, &x->nights[i]);
 	writer_close(w, ']');
 	writer_close(w, '}');
 }
 
-static void node_print_json(const struct fleet *f, const struct fleet_subject *s,
-			    const struct course *courses, size_t count)
+static void print_fleet_node_json(const struct fleet *f, const struct fleet_subject *s,
+				  const struct course *courses, size_t count)
 {
 	const struct history_place *p =
 		s->machine ? history_place_named(&f->places, s->machine) : NULL;
@@ -182,7 +182,7 @@ static void node_print_json(const struct fleet *f, const struct fleet_subject *s
 	writer_key(&w, "cases");
 	writer_open(&w, '[');
 	for (size_t i = 0; i < count; i++)
-		print_node_course_json(&w, f, &courses[i]);
+		print_fleet_node_course_json(&w, f, &courses[i]);
 	writer_close(&w, ']');
 	writer_close(&w, '}');
 	out = writer_finish(&w);
@@ -195,7 +195,7 @@ void print_fleet_node(const struct fleet *f, const struct fleet_subject *s, bool
 	struct course *courses;
 	size_t count = fleet_courses(f, s, &courses);
 
-	(as_json ? node_print_json : node_print_text)(f, s, courses, count);
+	(as_json ? print_fleet_node_json : print_fleet_node_text)(f, s, courses, count);
 	courses_release(courses, count);
 }
 
@@ -262,7 +262,7 @@ static void fleet_print_worst(const struct fleet *f)
 	table_finish(&table, stdout);
 }
 
-void print_date_member(struct json_writer *w, const char *name, int64_t day)
+void print_fleet_date_member(struct json_writer *w, const char *name, int64_t day)
 {
 	char date[16];
 
@@ -292,7 +292,7 @@ static void print_fleet_finding_json(struct json_writer *w, const struct fleet *
 	writer_real_member(w, "half_interval", x->half);
 	writer_real_member(w, "allowed", fleet_percent(x->allowed));
 	writer_count_member(w, "cohorts", x->cohorts);
-	print_date_member(w, "since", x->since);
+	print_fleet_date_member(w, "since", x->since);
 	writer_bool_member(w, "since_first_night", x->always);
 	writer_bool_member(w, "enough_nights_to_date", x->dated);
 	writer_text_member(w, "state", x->decision ? triage_word(x->decision->state) : "open");
@@ -304,7 +304,7 @@ static void print_fleet_finding_json(struct json_writer *w, const struct fleet *
 	writer_close(w, '}');
 }
 
-static void silent_json(struct json_writer *w, const struct fleet *f)
+static void print_fleet_silent_json(struct json_writer *w, const struct fleet *f)
 {
 	writer_key(w, "silent_hosts");
 	writer_open(w, '[');
@@ -313,7 +313,7 @@ static void silent_json(struct json_writer *w, const struct fleet *f)
 			continue;
 		writer_open(w, '{');
 		writer_text_member(w, "host", f->hosts[i].name);
-		print_date_member(w, "last", f->hosts[i].last_day);
+		print_fleet_date_member(w, "last", f->hosts[i].last_day);
 		writer_count_member(w, "nights", f->hosts[i].silent);
 		writer_close(w, '}');
 	}
@@ -328,7 +328,7 @@ static void silent_json(struct json_writer *w, const struct fleet *f)
 		writer_text_member(w, "device", p->device);
 		writer_text_member(w, "machine", p->machine);
 		writer_text_member(w, "serial", p->serial);
-		print_date_member(w, "last", p->day);
+		print_fleet_date_member(w, "last", p->day);
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
@@ -349,15 +349,15 @@ static void fleet_print_json(const struct fleet *f)
 	writer_count_member(&w, "cohorts", f->cohort_count);
 	writer_count_member(&w, "tests", f->tests);
 	writer_real_member(&w, "false_accusations", FLEET_FALSE);
-	print_date_member(&w, "levels_since", f->first_day);
-	print_date_member(&w, "last", f->last_day);
+	print_fleet_date_member(&w, "levels_since", f->first_day);
+	print_fleet_date_member(&w, "last", f->last_day);
 	writer_count_member(&w, "open", f->open);
 	writer_key(&w, "findings");
 	writer_open(&w, '[');
 	for (size_t i = 0; i < f->finding_count; i++)
 		print_fleet_finding_json(&w, f, &f->findings[i]);
 	writer_close(&w, ']');
-	silent_json(&w, f);
+	print_fleet_silent_json(&w, f);
 	writer_close(&w, '}');
 	json = writer_finish(&w);
 	fputs(json, stdout);

@@ -157,7 +157,7 @@ static void print_trend_change_json(struct printing *p, const struct trend_chang
 	struct json_writer *w = &p->json;
 
 	writer_open(w, '{');
-	print_date_member(w, "date", c->day);
+	print_fleet_date_member(w, "date", c->day);
 	writer_text_member(w, "state", change_state_name(c->state));
 	writer_text_member(w, "found", trend_found_name(c->found));
 	if (c->decision) {
@@ -184,7 +184,7 @@ static void print_trend_seam_json(struct printing *p, const struct trend_seam *s
 	char *what = seam_what(p->history, seam->epoch_before, seam->epoch, p->err);
 
 	writer_open(w, '{');
-	print_date_member(w, "date", seam->day);
+	print_fleet_date_member(w, "date", seam->day);
 	writer_text_member(w, "what", what);
 	writer_real_member(w, "ratio", seam->ratio);
 	/* Factor of the 95 % interval around the ratio; null: too few nights. */
@@ -353,7 +353,7 @@ static size_t print_trend_environment_text(struct printing *p, const struct hist
  * Prints what "no change" covers: an undecidable series is not quiet, and the environment may have
  * changed.
  */
-static void quiet_text(const struct printing *p, bool environment)
+static void print_trend_quiet_text(const struct printing *p, bool environment)
 {
 	const struct trend_summary *s = p->summary;
 
@@ -376,8 +376,8 @@ static void quiet_text(const struct printing *p, bool environment)
 		puts(s->young ? "The other series did not change." : "No series changed.");
 }
 
-static void print_text(struct printing *p, const struct history_nights *nights,
-		       const int64_t *missed, size_t missed_count)
+static void print_trend_text(struct printing *p, const struct history_nights *nights,
+			     const int64_t *missed, size_t missed_count)
 {
 	const struct trend_summary *s = p->summary;
 	bool environment;
@@ -403,7 +403,7 @@ static void print_text(struct printing *p, const struct history_nights *nights,
 	environment = print_trend_environment_text(p, nights);
 	print_trend_notes(&p->notes, 0);
 	putchar('\n');
-	quiet_text(p, environment);
+	print_trend_quiet_text(p, environment);
 	fputs(p->rows.data ? p->rows.data : "", stdout);
 }
 
@@ -415,7 +415,7 @@ static void print_trend_notes_json(struct json_writer *w, const struct history_n
 		const struct history_note *n = &notes->items[i];
 
 		writer_open(w, '{');
-		print_date_member(w, "date", n->day);
+		print_fleet_date_member(w, "date", n->day);
 		if (n->series)
 			writer_count_member(w, "series", (size_t)n->series);
 		if (n->state) {
@@ -505,7 +505,7 @@ enum status print_trend(struct store *history, const struct trend_options *optio
 	if (err->status == STATUS_OK && options->json)
 		print_trend_finish_json(&p, missed, missed_count);
 	else if (err->status == STATUS_OK)
-		print_text(&p, &nights, missed, missed_count);
+		print_trend_text(&p, &nights, missed, missed_count);
 	free(options->json ? NULL : writer_finish(&p.json));
 	text_release(&p.rows);
 	seam_groups_release(&p.seams);

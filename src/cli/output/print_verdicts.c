@@ -13,7 +13,8 @@
 #define FEWEST_COLUMNS 120 /* terminal width with room for all columns */
 
 /* An allowed skip of a whole limit: rows with the same reason are merged. */
-static bool print_checks_is_alike(const struct verdict_check *c, const struct verdict_check *other)
+static bool print_verdicts_checks_is_alike(const struct verdict_check *c,
+					   const struct verdict_check *other)
 {
 	return c->verdict == VERDICT_SKIP && other->verdict == VERDICT_SKIP && !*c->case_id &&
 	       !*other->case_id && strcmp(c->reason, other->reason) == 0 &&
@@ -23,20 +24,20 @@ static bool print_checks_is_alike(const struct verdict_check *c, const struct ve
 /*
  * "pcie, peer, memory": limits of all checks like the one at `at`; NULL: an earlier row has them.
  */
-static char *print_checks_limits_alike(const struct verdicts *v, size_t at)
+static char *print_verdicts_checks_limits_alike(const struct verdicts *v, size_t at)
 {
 	struct text names = TEXT_EMPTY;
 	size_t first = at;
 
 	/* Most checks are unlike all others; a fleet has 600,000. */
-	if (!print_checks_is_alike(&v->checks[at], &v->checks[at]))
+	if (!print_verdicts_checks_is_alike(&v->checks[at], &v->checks[at]))
 		return xstrdup(v->checks[at].limit);
 	/* The checks of a machine are consecutive; a delivery has many machines. */
 	while (first > 0 && strcmp(v->checks[first - 1].machine, v->checks[at].machine) == 0)
 		first--;
 	for (size_t i = first;
 	     i < v->count && strcmp(v->checks[i].machine, v->checks[at].machine) == 0; i++) {
-		if (!print_checks_is_alike(&v->checks[i], &v->checks[at]))
+		if (!print_verdicts_checks_is_alike(&v->checks[i], &v->checks[at]))
 			continue;
 		if (i < at) {
 			text_release(&names);
@@ -48,13 +49,13 @@ static char *print_checks_limits_alike(const struct verdicts *v, size_t at)
 }
 
 /* True if five columns leave no room for the result: case, limit and result then share a column. */
-static bool print_checks_is_narrow(void)
+static bool print_verdicts_checks_is_narrow(void)
 {
 	return table_terminal_columns(stdout) < FEWEST_COLUMNS;
 }
 
-static void add_check_row(struct output_table *table, const struct verdict_check *c,
-			  const char *limits)
+static void print_verdicts_add_check_row(struct output_table *table, const struct verdict_check *c,
+					 const char *limits)
 {
 	/* The numbers, and the reason if the numbers do not explain it. */
 	char *numbers = c->verdict == VERDICT_SKIP ? xstrdup("") : check_numbers(c);
@@ -68,7 +69,7 @@ static void add_check_row(struct output_table *table, const struct verdict_check
 	const char *columns[] = { verdict_name(c->verdict), *device ? device : "-",
 				  *c->case_id ? c->case_id : "-", limits, result };
 
-	if (print_checks_is_narrow())
+	if (print_verdicts_checks_is_narrow())
 		TABLE_ROW(table, verdict_name(c->verdict), narrow);
 	else
 		table_row(table, columns, ARRAY_SIZE(columns));
@@ -87,9 +88,9 @@ static void print_checks_add_verdict_rows(const struct verdicts *v, enum verdict
 
 		if (v->checks[i].verdict != verdict)
 			continue;
-		limits = print_checks_limits_alike(v, i);
+		limits = print_verdicts_checks_limits_alike(v, i);
 		if (limits && (all || table->count <= MOST_ROWS))
-			add_check_row(table, &v->checks[i], limits);
+			print_verdicts_add_check_row(table, &v->checks[i], limits);
 		else if (limits)
 			++*left_out;
 		free(limits);
@@ -97,8 +98,8 @@ static void print_checks_add_verdict_rows(const struct verdicts *v, enum verdict
 }
 
 /* True if one of the checks in `told` has the same limit. */
-static bool was_told_before(const struct verdict_check *const *told, size_t count,
-			    const struct verdict_check *c)
+static bool print_verdicts_was_told_before(const struct verdict_check *const *told, size_t count,
+					   const struct verdict_check *c)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(told[i]->limit, c->limit) == 0 &&
@@ -111,7 +112,7 @@ static bool was_told_before(const struct verdict_check *const *told, size_t coun
  * Prints the origin of each limit once; without `all` only of those with checks that are not
  * accepted.
  */
-static void print_origins(const struct verdicts *v, bool all)
+static void print_verdicts_origins(const struct verdicts *v, bool all)
 {
 	const struct verdict_check **told = xcalloc(v->count + 1, sizeof(*told));
 	struct output_table table = TABLE_EMPTY;
@@ -122,7 +123,8 @@ static void print_origins(const struct verdicts *v, bool all)
 		bool origin = *c->bound_origin || *c->bound_text || *c->place;
 		char *words;
 
-		if ((c->accepted && !all) || !origin || was_told_before(told, shown, c))
+		if ((c->accepted && !all) || !origin ||
+		    print_verdicts_was_told_before(told, shown, c))
 			continue;
 		told[shown++] = c;
 		words = xasprintf("limit %s: %s%s(%s%s%s)", c->limit, c->bound_text,
@@ -135,14 +137,14 @@ static void print_origins(const struct verdicts *v, bool all)
 	free(told);
 }
 
-static void print_checks(const struct verdicts *v, bool all)
+static void print_verdicts_checks(const struct verdicts *v, bool all)
 {
 	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE,
 					      VERDICT_SKIP, VERDICT_WARN,  VERDICT_PASS };
 	struct output_table table = TABLE_EMPTY;
 	size_t left_out = 0;
 
-	if (print_checks_is_narrow())
+	if (print_verdicts_checks_is_narrow())
 		TABLE_ROW(&table, "VERDICT", "CASE, LIMIT: RESULT");
 	else
 		TABLE_ROW(&table, "VERDICT", "DEVICE", "CASE", "LIMIT", "RESULT");
@@ -153,13 +155,13 @@ static void print_checks(const struct verdicts *v, bool all)
 	if (left_out)
 		printf("and %zu more checks that did not pass; --all prints them\n", left_out);
 	table_release(&table);
-	print_origins(v, all);
+	print_verdicts_origins(v, all);
 }
 
 #define MOST_SHOWN 50
 #define INDENT 13 /* after the name of the verdict */
 
-static void print_name(enum verdict verdict)
+static void print_verdicts_name(enum verdict verdict)
 {
 	static const char *const colours[VERDICT_COUNT] = { "\033[32m", "\033[33m", "\033[31m",
 							    "\033[33m", "",         "\033[31m" };
@@ -177,14 +179,14 @@ static void verdicts_print_folded(size_t indent, const char *text)
 }
 
 /* Takes ownership of `text`. */
-static void print_detail(char *text)
+static void print_verdicts_detail(char *text)
 {
 	printf("%*s", INDENT, "");
 	verdicts_print_folded(INDENT, text);
 	free(text);
 }
 
-static bool was_printed(const struct verdicts *v, size_t i)
+static bool print_verdicts_was_printed(const struct verdicts *v, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (strcmp(v->reasons[k].remedy, v->reasons[i].remedy) == 0)
@@ -193,7 +195,7 @@ static bool was_printed(const struct verdicts *v, size_t i)
 }
 
 /* True if the aspect was judged or promised on any device. */
-static bool in_play(const struct verdicts *v, enum aspect aspect)
+static bool print_verdicts_in_play(const struct verdicts *v, enum aspect aspect)
 {
 	for (size_t i = 0; i < v->device_count; i++) {
 		const struct aspect_judgement *k = device_aspect(&v->devices[i], aspect);
@@ -205,13 +207,13 @@ static bool in_play(const struct verdicts *v, enum aspect aspect)
 }
 
 /* One row per device, one column per aspect; blank if neither promised nor judged. */
-static void print_aspects(const struct verdicts *v)
+static void print_verdicts_aspects(const struct verdicts *v)
 {
 	bool shown[ASPECT_COUNT] = { false }, any = false;
 	size_t width = 10;
 
 	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++) {
-		shown[k] = in_play(v, (enum aspect)k);
+		shown[k] = print_verdicts_in_play(v, (enum aspect)k);
 		any = any || shown[k];
 	}
 	if (!any)
@@ -247,7 +249,7 @@ static void print_aspects(const struct verdicts *v)
 }
 
 /* In bold and colour on a terminal. */
-static void print_sentence(const struct verdicts *v)
+static void print_verdicts_sentence(const struct verdicts *v)
 {
 	const char *on = !table_is_coloured()                     ? ""
 			 : verdicts_accepted(v)                   ? "\033[1;32m"
@@ -268,29 +270,29 @@ void print_verdicts(const struct verdicts *v, bool all)
 	size_t shown = v->reason_count > MOST_SHOWN && !all ? MOST_SHOWN : v->reason_count;
 
 	if (shown)
-		print_sentence(v);
+		print_verdicts_sentence(v);
 	for (size_t i = 0; i < shown; i++) {
 		const struct verdict_reason *r = &v->reasons[i];
 		const char *cause = cause_name(r->cause);
 
 		/* Prints each remedy once, with the first reason that it applies to. */
-		print_name(r->verdict);
+		print_verdicts_name(r->verdict);
 		verdicts_print_folded(INDENT, r->text);
-		if (*r->remedy && !was_printed(v, i))
-			print_detail(xstrdup(r->remedy));
+		if (*r->remedy && !print_verdicts_was_printed(v, i))
+			print_verdicts_detail(xstrdup(r->remedy));
 		if (r->checks > 1)
-			print_detail(xasprintf("cause: %s; %zu checks", cause, r->checks));
+			print_verdicts_detail(xasprintf("cause: %s; %zu checks", cause, r->checks));
 		else if (*cause)
-			print_detail(xasprintf("cause: %s", cause));
+			print_verdicts_detail(xasprintf("cause: %s", cause));
 	}
 	if (shown < v->reason_count)
 		printf("and %zu more reasons; --all prints them\n", v->reason_count - shown);
-	print_checks(v, all);
+	print_verdicts_checks(v, all);
 	printf("limits: %s; checks:", v->limits ? v->limits : "");
 	for (int i = 0; i < VERDICT_COUNT; i++)
 		if (v->counts[i])
 			printf(" %zu %s", v->counts[i], verdict_name((enum verdict)i));
 	printf("%s\n", v->count ? "\nValues in [brackets] are one-sided 95 % bounds." : " none");
-	print_aspects(v);
-	print_sentence(v);
+	print_verdicts_aspects(v);
+	print_verdicts_sentence(v);
 }

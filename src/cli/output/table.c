@@ -72,7 +72,7 @@ size_t table_width_of(const char *s, size_t length)
 }
 
 /* Bytes of `s` (not empty) that fit into `width` columns, cut after a word if possible. */
-static size_t fold_cell(const char *s, size_t width)
+static size_t output_table_fold_cell(const char *s, size_t width)
 {
 	size_t end = 0, word_end = 0;
 
@@ -87,7 +87,7 @@ static size_t fold_cell(const char *s, size_t width)
 void table_print_folded(const char *s, size_t indent, size_t width, FILE *out)
 {
 	for (;;) {
-		size_t length = fold_cell(s, width);
+		size_t length = output_table_fold_cell(s, width);
 
 		fprintf(out, "%.*s\n", (int)length, s);
 		s += length;

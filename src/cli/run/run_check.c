@@ -48,8 +48,8 @@ enum status run_check_prepare(struct run_check *check, const struct plan *plan)
 			status = STATUS_USAGE;
 		result_release(&planned);
 	}
-	command_print_errors(&errors);
-	return status == STATUS_OK ? population_open(&check->population, NULL) : status;
+	cli_command_print_errors(&errors);
+	return status == STATUS_OK ? population_file_open(&check->population, NULL) : status;
 }
 
 /* Judges what has been measured, without further launches. */
@@ -76,7 +76,7 @@ struct undecided {
 };
 
 /* True if more launches may decide the case. */
-static bool is_undecided(const void *context, const struct plan_case *c)
+static bool run_check_is_undecided(const void *context, const struct plan_case *c)
 {
 	const struct undecided *u = context;
 
@@ -90,12 +90,12 @@ static struct plan run_check_undecided(const struct run_check *check, const stru
 {
 	const struct undecided undecided = { result->judgement, check->extended };
 
-	return plan_subset(plan, is_undecided, &undecided);
+	return plan_subset(plan, run_check_is_undecided, &undecided);
 }
 
 /* Writes the result with its judgement, even if the run was stopped. */
-static enum status run_write_judged_result(const struct result *result, const char *directory,
-					   enum status status, struct error *err)
+static enum status run_check_write_judged_result(const struct result *result, const char *directory,
+						 enum status status, struct error *err)
 {
 	struct error unwritten = ERROR_NONE;
 	enum status written =
@@ -117,13 +117,13 @@ enum status run_check_judge(const struct run_check *check, const struct run_setu
 	/* Each case alone: a shared resource must not reject a value. */
 	part = run_check_undecided(check, &setup->plan, result);
 	if (part.case_count) {
-		status = launches_extend(&launches, &part, result, err);
+		status = run_launches_extend(&launches, &part, result, err);
 		if (status == STATUS_OK)
 			run_check_judge_so_far(check, result);
 	}
-	launches_release(&launches);
+	run_launches_release(&launches);
 	free(part.cases);
-	return run_write_judged_result(result, options->directory, status, err);
+	return run_check_write_judged_result(result, options->directory, status, err);
 }
 
 enum status run_check_nodes(struct run_check *check, const struct config *config,
@@ -140,7 +140,7 @@ enum status run_check_nodes(struct run_check *check, const struct config *config
 		    !limits_make_sense(&check->limits, result, &errors))
 			status = STATUS_USAGE;
 		if (status == STATUS_OK)
-			status = population_open(&check->population, NULL);
+			status = population_file_open(&check->population, NULL);
 	}
 	if (status != STATUS_OK)
 		error_set(err, status, "cannot judge the run by its limits: %s",
@@ -149,7 +149,7 @@ enum status run_check_nodes(struct run_check *check, const struct config *config
 	if (status != STATUS_OK)
 		return status;
 	run_check_judge_so_far(check, result);
-	return run_write_judged_result(result, directory, STATUS_OK, err);
+	return run_check_write_judged_result(result, directory, STATUS_OK, err);
 }
 
 /* A run in stages: what its steps share. */
@@ -160,7 +160,7 @@ struct staged {
 	bool begun; /* the journal is there */
 };
 
-static bool stage_is_planned(const struct plan *plan, enum run_stage stage)
+static bool run_check_stage_is_planned(const struct plan *plan, enum run_stage stage)
 {
 	for (size_t i = 0; i < plan->case_count; i++)
 		if (plan->cases[i].stage == stage)
@@ -173,12 +173,13 @@ bool run_check_has_stages(const struct plan *plan)
 	bool any = false;
 
 	for (int stage = RUN_STAGE_RATES; stage < RUN_STAGE_COUNT; stage++)
-		any = any || stage_is_planned(plan, (enum run_stage)stage);
-	return any && !launches_auto(plan) && launches_least(plan) == 1;
+		any = any || run_check_stage_is_planned(plan, (enum run_stage)stage);
+	return any && !run_launches_auto(plan) && run_launches_least(plan) == 1;
 }
 
 /* Measures the cases up to `stage` that are left; launches->items[0] is then the run so far. */
-static enum status stage_conduct(struct staged *s, enum run_stage stage, struct error *err)
+static enum status run_check_stage_conduct(struct staged *s, enum run_stage stage,
+					   struct error *err)
 {
 	struct launches *all = s->launches;
 	struct conduct_options options = *all->options;
@@ -205,8 +206,8 @@ static enum status stage_conduct(struct staged *s, enum run_stage stage, struct 
 }
 
 /* Pools and judges the run so far; repeats what one launch does not decide, once. */
-static enum status stage_judge(struct staged *s, enum run_stage stage, bool *rejects,
-			       struct error *err)
+static enum status run_check_stage_judge(struct staged *s, enum run_stage stage, bool *rejects,
+					 struct error *err)
 {
 	struct launches *all = s->launches;
 	const struct verdicts *v;
@@ -221,7 +222,7 @@ static enum status stage_judge(struct staged *s, enum run_stage stage, bool *rej
 	run_check_judge_so_far(s->check, &all->items[0]);
 	part = run_check_undecided(s->check, s->plan, &all->items[0]);
 	if (part.case_count) {
-		status = launches_extend(all, &part, NULL, err);
+		status = run_launches_extend(all, &part, NULL, err);
 		if (status == STATUS_OK) {
 			pool_launches(&all->items[0], before, all->items + before,
 				      all->count - before);
@@ -239,20 +240,20 @@ static enum status stage_judge(struct staged *s, enum run_stage stage, bool *rej
 }
 
 /* "together and soak" */
-static char *stages_after(const struct plan *plan, enum run_stage stage)
+static char *run_check_stages_after(const struct plan *plan, enum run_stage stage)
 {
 	struct text out = TEXT_EMPTY;
 
 	for (int later = stage + 1; later < RUN_STAGE_COUNT; later++)
-		if (stage_is_planned(plan, (enum run_stage)later))
+		if (run_check_stage_is_planned(plan, (enum run_stage)later))
 			text_addf(&out, "%s%s", out.length ? " and " : "", run_stage_names[later]);
 	return text_detach(&out);
 }
 
-static void stages_end(struct staged *s, enum run_stage stage, const char *why)
+static void run_check_stages_end(struct staged *s, enum run_stage stage, const char *why)
 {
 	struct result *result = &s->launches->items[0];
-	char *later = stages_after(s->plan, stage);
+	char *later = run_check_stages_after(s->plan, stage);
 
 	free(result->state);
 	result->state = xstrdup("incomplete");
@@ -265,7 +266,8 @@ static void stages_end(struct staged *s, enum run_stage stage, const char *why)
 }
 
 /* The finding that makes measuring useless; NULL: none. Warnings are printed. */
-static const struct finding *sanity_rejection(const struct staged *s, const struct health *health)
+static const struct finding *run_check_sanity_rejection(const struct staged *s,
+							const struct health *health)
 {
 	const struct finding *error = NULL, *list = health->items;
 
@@ -290,31 +292,31 @@ enum status run_check_stages(struct run_check *check, struct launches *launches,
 {
 	const struct plan *plan = &launches->setup->plan;
 	struct staged s = { check, plan, launches, false };
-	const struct finding *error = sanity_rejection(&s, health);
+	const struct finding *error = run_check_sanity_rejection(&s, health);
 	enum status status = STATUS_OK;
 	bool rejects = false;
 
 	if (error) {
-		status = stage_conduct(&s, RUN_STAGE_SANITY, err);
+		status = run_check_stage_conduct(&s, RUN_STAGE_SANITY, err);
 		if (status == STATUS_OK)
-			stages_end(&s, RUN_STAGE_SANITY, error->text);
+			run_check_stages_end(&s, RUN_STAGE_SANITY, error->text);
 		return status;
 	}
 	for (int i = RUN_STAGE_RATES; i < RUN_STAGE_COUNT && status == STATUS_OK && !rejects; i++) {
 		enum run_stage stage = (enum run_stage)i;
-		char *later = stages_after(plan, stage);
+		char *later = run_check_stages_after(plan, stage);
 
-		if (stage_is_planned(plan, stage)) {
+		if (run_check_stage_is_planned(plan, stage)) {
 			if (!launches->options->quiet)
 				fprintf(stderr, "gpuproof: stage %s\n", run_stage_names[stage]);
-			status = stage_conduct(&s, stage, err);
+			status = run_check_stage_conduct(&s, stage, err);
 			if (status == STATUS_OK && *later)
-				status = stage_judge(&s, stage, &rejects, err);
+				status = run_check_stage_judge(&s, stage, &rejects, err);
 			if (status == STATUS_OK && rejects) {
 				const struct verdicts *v = launches->items[0].judgement;
 
-				stages_end(&s, stage,
-					   v->reason_count ? v->reasons[0].headline : "");
+				run_check_stages_end(&s, stage,
+						     v->reason_count ? v->reasons[0].headline : "");
 			}
 		}
 		free(later);

@@ -23,7 +23,7 @@
 #define END_SECONDS 2.0
 
 /* Writes as much as possible without blocking. A full disk or a closed pipe ends the stream. */
-static void events_flush(struct run_events *e)
+static void run_events_flush(struct run_events *e)
 {
 	size_t done = 0;
 
@@ -58,12 +58,12 @@ static void events_flush(struct run_events *e)
 }
 
 /* Waits for a slow reader, but not for one that has stopped or never came, nor after a signal. */
-static void flush_end(struct run_events *e)
+static void run_events_flush_end(struct run_events *e)
 {
 	double until = clock_seconds() + END_SECONDS;
 	size_t left;
 
-	events_flush(e);
+	run_events_flush(e);
 	while ((left = e->lines.length) > 0) {
 		struct pollfd it = { .fd = e->fd, .events = POLLOUT };
 
@@ -74,14 +74,14 @@ static void flush_end(struct run_events *e)
 			return;
 		}
 		poll(&it, 1, 100);
-		events_flush(e);
+		run_events_flush(e);
 		if (e->lines.length < left)
 			until = clock_seconds() + END_SECONDS;
 	}
 }
 
 /* Starts the stream; further launches of the run continue it. */
-static void events_begin(void *context, const struct result *header)
+static void run_events_begin(void *context, const struct result *header)
 {
 	struct run_events *e = context;
 
@@ -89,11 +89,11 @@ static void events_begin(void *context, const struct result *header)
 	if (!e->begun)
 		ocp_begin(e->stream, header);
 	e->begun = true;
-	events_flush(e);
+	run_events_flush(e);
 }
 
 /* The first metric: metrics derived from several cases may be added at the end of the run. */
-static uint64_t mark_of(const struct case_result *c)
+static uint64_t run_events_mark_of(const struct case_result *c)
 {
 	uint64_t hash = text_hash(TEXT_HASH_START, c->id, strlen(c->id));
 
@@ -103,17 +103,17 @@ static uint64_t mark_of(const struct case_result *c)
 	return hash;
 }
 
-static void events_settle(void *context, const struct case_result *c)
+static void run_events_settle(void *context, const struct case_result *c)
 {
 	struct run_events *e = context;
 
 	ARRAY_GROW(e->told, e->told_count, e->told_capacity);
-	e->told[e->told_count++] = mark_of(c);
+	e->told[e->told_count++] = run_events_mark_of(c);
 	ocp_case(e->stream, c);
-	events_flush(e);
+	run_events_flush(e);
 }
 
-static int by_mark(const void *left, const void *right)
+static int run_events_by_mark(const void *left, const void *right)
 {
 	const uint64_t *a = left, *b = right;
 
@@ -126,21 +126,21 @@ void run_events_rest(struct run_events *e, const struct result *result)
 
 	if (!e->stream)
 		return;
-	events_begin(e, result);
+	run_events_begin(e, result);
 	if (count)
-		qsort(e->told, count, sizeof(*e->told), by_mark);
+		qsort(e->told, count, sizeof(*e->told), run_events_by_mark);
 	for (size_t i = 0; i < result->case_count; i++) {
-		uint64_t mark = mark_of(&result->cases[i]);
+		uint64_t mark = run_events_mark_of(&result->cases[i]);
 
-		if (!count || !bsearch(&mark, e->told, count, sizeof(mark), by_mark)) {
+		if (!count || !bsearch(&mark, e->told, count, sizeof(mark), run_events_by_mark)) {
 			ocp_case(e->stream, &result->cases[i]);
-			events_flush(e);
+			run_events_flush(e);
 		}
 	}
 }
 
 /* Files that a run writes into its folder. */
-static bool run_owns_file(const char *name)
+static bool run_events_owns_file(const char *name)
 {
 	static const char *const names[] = { JOURNAL_NAME,   STATUS_NAME,       "result.json",
 					     "summary.json", "worker.log",      "agents.log",
@@ -158,7 +158,8 @@ static bool run_owns_file(const char *name)
  * The subfolders of a run contain only its own files, and some do not exist yet. In the folder
  * itself, other file names are free. Follows a symbolic link.
  */
-static enum status refuse_inside(const char *path, const char *directory, struct error *err)
+static enum status run_events_refuse_inside(const char *path, const char *directory,
+					    struct error *err)
 {
 	const char *slash = strrchr(path, '/');
 	char *parent = slash ? xstrndup(path, (size_t)(slash - path + 1)) : xstrdup(".");
@@ -170,7 +171,7 @@ static enum status refuse_inside(const char *path, const char *directory, struct
 	if (!real && folder)
 		real = xasprintf("%s/%s", folder, slash ? slash + 1 : path);
 	refused = real && own && strncmp(real, own, length) == 0 && real[length] == '/' &&
-		  (strchr(real + length + 1, '/') || run_owns_file(real + length + 1));
+		  (strchr(real + length + 1, '/') || run_events_owns_file(real + length + 1));
 	free(parent);
 	free(folder);
 	free(real);
@@ -186,9 +187,10 @@ static enum status refuse_inside(const char *path, const char *directory, struct
 static struct stat events_file;
 
 /* True for a hard link to the events' file. */
-static int is_own_file(const char *path, const struct stat *about, int type, struct FTW *at)
+static int run_events_is_own_file(const char *path, const struct stat *about, int type,
+				  struct FTW *at)
 {
-	return type == FTW_F && (at->level > 1 || run_owns_file(path + at->base)) &&
+	return type == FTW_F && (at->level > 1 || run_events_owns_file(path + at->base)) &&
 	       about->st_dev == events_file.st_dev && about->st_ino == events_file.st_ino;
 }
 
@@ -200,9 +202,10 @@ enum status run_events_open(struct run_events *e, const char *path, const char *
 		return STATUS_OK;
 	input_note(population_file(NULL));
 	if (input_refuse_output(path, err) != STATUS_OK ||
-	    refuse_inside(path, directory, err) != STATUS_OK)
+	    run_events_refuse_inside(path, directory, err) != STATUS_OK)
 		return err->status;
-	if (stat(path, &events_file) == 0 && nftw(directory, is_own_file, 16, FTW_PHYS) == 1)
+	if (stat(path, &events_file) == 0 &&
+	    nftw(directory, run_events_is_own_file, 16, FTW_PHYS) == 1)
 		return error_set(err, STATUS_USAGE,
 				 "the output '%.300s' is also a file of the run in '%.300s'; name "
 				 "another file",
@@ -215,8 +218,8 @@ enum status run_events_open(struct run_events *e, const char *path, const char *
 	*e->stream = (struct ocp_stream){ .out = &e->lines, .live = true };
 	/* `e` must not move until run_events_close(). */
 	e->hooks = (struct conduct_events){ .context = e,
-					    .began = events_begin,
-					    .settled = events_settle };
+					    .began = run_events_begin,
+					    .settled = run_events_settle };
 	return STATUS_OK;
 }
 
@@ -225,12 +228,12 @@ void run_events_finish(struct run_events *e, const struct result *result)
 	if (!e->stream)
 		return;
 	if (!e->begun) {
-		events_begin(e, result);
+		run_events_begin(e, result);
 		for (size_t i = 0; i < result->case_count; i++)
-			events_settle(e, &result->cases[i]);
+			run_events_settle(e, &result->cases[i]);
 	}
 	ocp_end(e->stream, result);
-	flush_end(e);
+	run_events_flush_end(e);
 }
 
 enum status run_events_close(struct run_events *e, struct error *err)

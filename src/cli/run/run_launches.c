@@ -15,36 +15,37 @@
 #include "result/host/xid_findings.h"
 #include "run/journal.h"
 
-char *launch_directory(const char *directory, size_t launch)
+char *run_launches_directory(const char *directory, size_t launch)
 {
 	return launch == 1 ? xstrdup(directory) : xasprintf("%s/launch-%zu", directory, launch);
 }
 
-static int64_t run_integer(const struct plan *plan, const char *key)
+static int64_t run_launches_integer(const struct plan *plan, const char *key)
 {
 	return section_integer(config_section(plan->config, "run", ""), key);
 }
 
-bool launches_auto(const struct plan *plan)
+bool run_launches_auto(const struct plan *plan)
 {
-	return run_integer(plan, "launches") == 0;
+	return run_launches_integer(plan, "launches") == 0;
 }
 
-size_t launches_least(const struct plan *plan)
+size_t run_launches_least(const struct plan *plan)
 {
-	return launches_auto(plan) ? LAUNCHES_AUTO_LEAST : (size_t)run_integer(plan, "launches");
+	return run_launches_auto(plan) ? LAUNCHES_AUTO_LEAST
+				       : (size_t)run_launches_integer(plan, "launches");
 }
 
 /* Each launch has its number in the environment, its own status and directory. */
-static struct conduct_options options_of_launch(const struct conduct_options *options,
-						size_t launch)
+static struct conduct_options run_launches_options_of(const struct conduct_options *options,
+						      size_t launch)
 {
 	struct conduct_options one = *options;
 	char number[24];
 
 	snprintf(number, sizeof(number), "%zu", launch);
 	setenv(LAUNCH_VARIABLE, number, 1);
-	one.directory = launch_directory(options->directory, launch);
+	one.directory = run_launches_directory(options->directory, launch);
 	one.resume = options->resume && (launch == 1 || journal_begun(one.directory));
 	if (options->status)
 		options->status->launch = launch;
@@ -57,7 +58,7 @@ enum status launches_run(struct launches *launches, const struct plan *plan, siz
 	const struct conduct_options *options = launches->options;
 	enum status status = STATUS_OK;
 
-	launches->decided_by = launches_auto(plan) ? LAUNCHES_AUTO_LEAST : 0;
+	launches->decided_by = run_launches_auto(plan) ? LAUNCHES_AUTO_LEAST : 0;
 	if (options->status && options->status->launches < last)
 		options->status->launches = last;
 	for (size_t launch = first; launch <= last && status == STATUS_OK; launch++) {
@@ -73,8 +74,8 @@ enum status launches_run(struct launches *launches, const struct plan *plan, siz
 		}
 		if (last > first && !options->quiet)
 			fprintf(stderr, "gpuproof: launch %zu of %zu%s\n", launch, last,
-				launches_auto(plan) ? " or more" : "");
-		one = options_of_launch(options, launch);
+				run_launches_auto(plan) ? " or more" : "");
+		one = run_launches_options_of(options, launch);
 		ARRAY_GROW(launches->items, launches->count, launches->capacity);
 		result = &launches->items[launches->count];
 		status = conduct(plan, &launches->setup->probe, &one, result, err);
@@ -86,7 +87,7 @@ enum status launches_run(struct launches *launches, const struct plan *plan, siz
 }
 
 /* Launches per case with launches = auto, computed from the first ones. */
-static size_t *launches_needed(const struct launches *launches, size_t *most)
+static size_t *run_launches_needed(const struct launches *launches, size_t *most)
 {
 	const struct plan *plan = &launches->setup->plan;
 	const struct section *run = config_section(plan->config, "run", "");
@@ -113,7 +114,8 @@ static size_t *launches_needed(const struct launches *launches, size_t *most)
 }
 
 /* The cases that need this launch; shares all data with `plan` except the array. */
-static struct plan cases_of_launch(const struct plan *plan, const size_t *needed, size_t launch)
+static struct plan run_launches_cases_of(const struct plan *plan, const size_t *needed,
+					 size_t launch)
 {
 	struct plan part = *plan;
 
@@ -136,14 +138,14 @@ enum status launches_run_needed(struct launches *launches, struct error *err)
 	enum status status = STATUS_OK;
 	size_t most, *needed;
 
-	if (!launches_auto(plan))
+	if (!run_launches_auto(plan))
 		return STATUS_OK;
-	needed = launches_needed(launches, &most);
+	needed = run_launches_needed(launches, &most);
 	if (options->status)
 		options->status->launches = most;
 	while (launches->count < most && status == STATUS_OK) {
 		size_t launch = launches->count + 1;
-		struct plan part = cases_of_launch(plan, needed, launch);
+		struct plan part = run_launches_cases_of(plan, needed, launch);
 
 		if (!options->quiet && !signals_stops())
 			fprintf(stderr, "gpuproof: launch %zu of %zu, with %zu of %zu cases\n",
@@ -162,7 +164,7 @@ static void run_launches_set_state(struct result *result, const char *state)
 }
 
 /* An unfinished launch is not pooled, and the run as a whole is then unfinished. */
-static size_t complete_ones(const struct launches *launches, struct result *result)
+static size_t run_launches_complete_ones(const struct launches *launches, struct result *result)
 {
 	size_t i = 1;
 
@@ -175,8 +177,8 @@ static size_t complete_ones(const struct launches *launches, struct result *resu
 	return i;
 }
 
-enum status launches_pool(struct launches *launches, const char *directory, struct result *result,
-			  struct error *err)
+enum status run_launches_pool(struct launches *launches, const char *directory,
+			      struct result *result, struct error *err)
 {
 	enum status status = STATUS_OK;
 	size_t count = launches->count;
@@ -188,7 +190,8 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 	*result = launches->items[0];
 	memset(&launches->items[0], 0, sizeof(launches->items[0]));
 	if (!launches->pooled && (count > 1 || launches->stopped))
-		pool_launches(result, 1, launches->items + 1, complete_ones(launches, result) - 1);
+		pool_launches(result, 1, launches->items + 1,
+			      run_launches_complete_ones(launches, result) - 1);
 	else if (!launches->pooled)
 		pool_settle(result);
 	if (launches->decided_by)
@@ -198,15 +201,15 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 	if (count > 1 || launches->stopped || access(path, F_OK) == 0)
 		status = result_write(result, path, err);
 	free(path);
-	launches_release(launches);
+	run_launches_release(launches);
 	return status;
 }
 
 /* First launch number without a directory. */
-static size_t free_launch(const char *directory)
+static size_t run_launches_free(const char *directory)
 {
 	for (size_t launch = 2;; launch++) {
-		char *path = launch_directory(directory, launch);
+		char *path = run_launches_directory(directory, launch);
 		bool found = access(path, F_OK) == 0;
 
 		free(path);
@@ -215,12 +218,12 @@ static size_t free_launch(const char *directory)
 	}
 }
 
-enum status launches_extend(struct launches *launches, const struct plan *part,
-			    struct result *result, struct error *err)
+enum status run_launches_extend(struct launches *launches, const struct plan *part,
+				struct result *result, struct error *err)
 {
 	const struct conduct_options *options = launches->options;
 	struct conduct_options more = *options;
-	size_t before = free_launch(options->directory) - 1, count = launches->count;
+	size_t before = run_launches_free(options->directory) - 1, count = launches->count;
 	enum status status = STATUS_OK;
 
 	more.resume = false;
@@ -232,7 +235,7 @@ enum status launches_extend(struct launches *launches, const struct plan *part,
 			LAUNCHES_EXTENSION);
 	launches->options = &more;
 	for (int i = 0; i < LAUNCHES_EXTENSION && status == STATUS_OK; i++) {
-		size_t launch = free_launch(options->directory);
+		size_t launch = run_launches_free(options->directory);
 
 		status = launches_run(launches, part, launch, launch, err);
 	}
@@ -242,7 +245,7 @@ enum status launches_extend(struct launches *launches, const struct plan *part,
 	return status;
 }
 
-void launches_release(struct launches *launches)
+void run_launches_release(struct launches *launches)
 {
 	for (size_t i = 0; i < launches->count; i++)
 		result_release(&launches->items[i]);
@@ -250,7 +253,7 @@ void launches_release(struct launches *launches)
 	memset(launches, 0, sizeof(*launches));
 }
 
-static void preflight_add_finding(void *context, const struct finding *finding)
+static void run_launches_preflight_add_finding(void *context, const struct finding *finding)
 {
 	struct health *list = context;
 
@@ -261,21 +264,22 @@ static void preflight_add_finding(void *context, const struct finding *finding)
 	list->items[list->count++] = *finding;
 }
 
-struct health health_collect(const struct probe *probe)
+struct health run_launches_health_collect(const struct probe *probe)
 {
 	struct health list = { 0 };
 
 	for (size_t i = 0; i < probe->device_count; i++)
-		device_findings(&probe->devices[i], preflight_add_finding, &list);
+		device_findings(&probe->devices[i], run_launches_preflight_add_finding, &list);
 	for (size_t i = 0; i < probe->finding_count; i++)
-		preflight_add_finding(&list, &probe->findings[i]);
-	xid_findings("", probe->devices, probe->device_count, preflight_add_finding, &list);
-	host_findings("", ".", preflight_add_finding, &list);
+		run_launches_preflight_add_finding(&list, &probe->findings[i]);
+	xid_findings("", probe->devices, probe->device_count, run_launches_preflight_add_finding,
+		     &list);
+	host_findings("", ".", run_launches_preflight_add_finding, &list);
 	return list;
 }
 
-static void run_health_add_error(struct health *list, const char *topic, const char *id,
-				 const char *text)
+static void run_launches_health_add_error(struct health *list, const char *topic, const char *id,
+					  const char *text)
 {
 	struct finding f = { .severity = SEVERITY_ERROR };
 
@@ -284,10 +288,10 @@ static void run_health_add_error(struct health *list, const char *topic, const c
 	else
 		finding_set_subject(&f, topic, "");
 	snprintf(f.text, sizeof(f.text), "%.300s", text);
-	preflight_add_finding(list, &f);
+	run_launches_preflight_add_finding(list, &f);
 }
 
-static bool is_there(const struct probe *probe, const struct device_info *device)
+static bool run_launches_is_there(const struct probe *probe, const struct device_info *device)
 {
 	for (size_t i = 0; i < probe->device_count; i++)
 		if (strcmp(probe->devices[i].id, device->id) == 0 &&
@@ -297,34 +301,35 @@ static bool is_there(const struct probe *probe, const struct device_info *device
 }
 
 /* A device that disappeared during the run, and a failed probe, are findings as well. */
-static void probe_again(const struct config *config, struct result *result)
+static void run_launches_probe_again(const struct config *config, struct result *result)
 {
 	struct health list = { 0 };
 	struct error err = ERROR_NONE;
 	struct probe probe;
 
 	if (probe_devices(&probe, config, &err) != STATUS_OK) {
-		run_health_add_error(&list, FINDING_LOST, "", err.message);
+		run_launches_health_add_error(&list, FINDING_LOST, "", err.message);
 	} else {
-		list = health_collect(&probe);
+		list = run_launches_health_collect(&probe);
 		for (size_t i = 0; i < result->device_count; i++)
-			if (!is_there(&probe, &result->devices[i]))
-				run_health_add_error(&list, FINDING_DEVICE, result->devices[i].id,
-						     "lost during the run");
+			if (!run_launches_is_there(&probe, &result->devices[i]))
+				run_launches_health_add_error(&list, FINDING_DEVICE,
+							      result->devices[i].id,
+							      "lost during the run");
 		probe_release(&probe);
 	}
 	result->postflight = list.items;
 	result->postflight_count = list.count;
 }
 
-enum status launches_finish(struct launches *launches, struct health *before, struct result *result,
-			    struct error *err)
+enum status run_launches_finish(struct launches *launches, struct health *before,
+				struct result *result, struct error *err)
 {
 	const char *directory = launches->options->directory;
 	const struct run_setup *setup = launches->setup;
-	enum status status = launches_pool(launches, directory, result, err);
+	enum status status = run_launches_pool(launches, directory, result, err);
 
-	launches_release(launches);
+	run_launches_release(launches);
 	if (before && status == STATUS_OK && result->gpuproof_version) {
 		/* After the lost devices, which every run reports. */
 		result->preflight =
@@ -334,7 +339,7 @@ enum status launches_finish(struct launches *launches, struct health *before, st
 			memcpy(result->preflight + result->preflight_count, before->items,
 			       before->count * sizeof(*before->items));
 		result->preflight_count += before->count;
-		probe_again(&setup->config, result);
+		run_launches_probe_again(&setup->config, result);
 		status = result_write_to(result, directory, err);
 	}
 	if (before)
@@ -342,14 +347,14 @@ enum status launches_finish(struct launches *launches, struct health *before, st
 	return status;
 }
 
-enum status run_left_find(struct run_left *left, const struct plan *plan, const char *directory,
-			  bool resume, struct error *err)
+enum status run_launches_left_find(struct run_left *left, const struct plan *plan,
+				   const char *directory, bool resume, struct error *err)
 {
 	enum status status = STATUS_OK;
 
-	*left = (struct run_left){ .launches = launches_least(plan) };
+	*left = (struct run_left){ .launches = run_launches_least(plan) };
 	for (size_t launch = 1; launch <= left->launches && status == STATUS_OK; launch++) {
-		char *path = launch_directory(directory, launch);
+		char *path = run_launches_directory(directory, launch);
 		bool *done = xcalloc(plan->case_count, sizeof(*done));
 
 		/* The first launch is the run; a later one may not have started. */
@@ -369,7 +374,8 @@ enum status run_left_find(struct run_left *left, const struct plan *plan, const 
 	return resume ? status : journal_vacant(directory, err);
 }
 
-bool run_left_nothing(const struct run_left *left, const char *directory, struct result *result)
+bool run_launches_left_nothing(const struct run_left *left, const char *directory,
+			       struct result *result)
 {
 	struct error err = ERROR_NONE;
 	bool whole = left->cases == 0 && result_read_from(result, directory, &err) == STATUS_OK;
@@ -383,7 +389,7 @@ bool run_left_nothing(const struct run_left *left, const char *directory, struct
 	return whole;
 }
 
-static bool modified(const char *directory, const char *name, struct timespec *when)
+static bool run_launches_modified(const char *directory, const char *name, struct timespec *when)
 {
 	char *path = xasprintf("%s/%s", directory, name);
 	struct stat about;
@@ -395,17 +401,18 @@ static bool modified(const char *directory, const char *name, struct timespec *w
 	return there;
 }
 
-bool run_left_reported(const char *directory)
+bool run_launches_left_reported(const char *directory)
 {
 	struct timespec result, report;
 
-	return modified(directory, "result.json", &result) &&
-	       modified(directory, "report.html", &report) &&
+	return run_launches_modified(directory, "result.json", &result) &&
+	       run_launches_modified(directory, "report.html", &report) &&
 	       (report.tv_sec > result.tv_sec ||
 		(report.tv_sec == result.tv_sec && report.tv_nsec >= result.tv_nsec));
 }
 
-void run_left_announce(const struct run_left *left, const struct plan *plan, const char *directory)
+void run_launches_left_announce(const struct run_left *left, const struct plan *plan,
+				const char *directory)
 {
 	size_t launches = left->launches;
 	char time[32], several[48] = "";

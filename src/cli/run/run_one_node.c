@@ -34,8 +34,8 @@
 #define CASES_OF_A_PAGE 20000
 
 /* Writes the acceptance page next to the report and links it. */
-static enum status publish_verdict(struct run_request *a, const struct result *result,
-				   const char *directory, struct error *err)
+static enum status one_node_publish_verdict(struct run_request *a, const struct result *result,
+					    const char *directory, struct error *err)
 {
 	const struct acceptance acceptance = { .result = result, .run_page = REPORT_PAGE };
 	char *path = xasprintf("%s/" ACCEPTANCE_PAGE, directory);
@@ -50,8 +50,9 @@ static enum status publish_verdict(struct run_request *a, const struct result *r
 }
 
 /* Writes the report; prints its path, the last line of stdout. */
-static enum status publish(const struct result *results, size_t count, const struct run_request *a,
-			   const char *directory, struct error *err)
+static enum status one_node_publish(const struct result *results, size_t count,
+				    const struct run_request *a, const char *directory,
+				    struct error *err)
 {
 	char *path = xasprintf("%s/" REPORT_PAGE, directory);
 	struct report_options options = { .output = path,
@@ -61,13 +62,14 @@ static enum status publish(const struct result *results, size_t count, const str
 
 	if (a->no_report)
 		printf("%s%s\n", directory, count == 1 ? "/result.json" : "");
-	else if (report_write(results, count, &options, err) == STATUS_OK)
+	else if (html_write_report(results, count, &options, err) == STATUS_OK)
 		printf("%s\n", path);
 	free(path);
 	return err->status;
 }
 
-enum status run_publish_nodes(struct run_request *a, const struct result *result, struct error *err)
+enum status one_node_publish_nodes(struct run_request *a, const struct result *result,
+				   struct error *err)
 {
 	bool all = result->case_count <= CASES_OF_A_PAGE;
 	struct fleet_page fleet = { .result = result,
@@ -78,9 +80,9 @@ enum status run_publish_nodes(struct run_request *a, const struct result *result
 	struct report_options options = { .output = path, .separate_css = true };
 
 	if (all && result->judgement)
-		publish_verdict(a, result, a->directory, err);
+		one_node_publish_verdict(a, result, a->directory, err);
 	if (err->status == STATUS_OK && (all || a->no_report))
-		publish(result, 1, a, a->directory, err);
+		one_node_publish(result, 1, a, a->directory, err);
 	if (err->status == STATUS_OK && !a->no_report &&
 	    fleet_page_write(&fleet, &options, err) == STATUS_OK)
 		printf("%s\n", path);
@@ -93,15 +95,15 @@ enum status run_publish_nodes(struct run_request *a, const struct result *result
 	return err->status;
 }
 
-static int exit_code_of(const struct result *result, enum status status, int stopped_by,
-			struct error *err)
+static int one_node_exit_code_of(const struct result *result, enum status status, int stopped_by,
+				 struct error *err)
 {
 	if (status == STATUS_INTERRUPTED)
 		return stopped_by == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
-	return status == STATUS_OK ? result_exit_code(result) : command_fail(err);
+	return status == STATUS_OK ? result_exit_code(result) : cli_command_fail(err);
 }
 
-char *run_new_directory(const char *config_name)
+char *one_node_new_directory(const char *config_name)
 {
 	const char *slash = strrchr(config_name, '/');
 	char *name = xstrdup(slash ? slash + 1 : config_name), *dot = strrchr(name, '.');
@@ -123,22 +125,22 @@ char *run_new_directory(const char *config_name)
 	return path;
 }
 
-int run_first_code(int a, int b)
+int one_node_first_code(int a, int b)
 {
 	return a ? a : b;
 }
 
-int run_graver_code(int a, int b)
+int one_node_graver_code(int a, int b)
 {
 	static const int order[] = { EXIT_WRONG_RESULT, EXIT_GATE_FAILED, EXIT_INCOMPLETE };
 
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		if (a == order[i] || b == order[i])
 			return order[i];
-	return run_first_code(a, b);
+	return one_node_first_code(a, b);
 }
 
-void run_tell_status(struct run_status *status, const char *directory, const char *doing)
+void one_node_tell_status(struct run_status *status, const char *directory, const char *doing)
 {
 	struct error err = ERROR_NONE; /* the run has its result in any case */
 
@@ -152,8 +154,8 @@ void run_tell_status(struct run_status *status, const char *directory, const cha
 	run_status_write(status, directory, &err);
 }
 
-void run_end_status(struct run_status *status, const char *directory, const struct result *result,
-		    int code)
+void one_node_end_status(struct run_status *status, const char *directory,
+			 const struct result *result, int code)
 {
 	snprintf(status->state, sizeof(status->state), "%s",
 		 result->state ? result->state : "failed");
@@ -161,7 +163,7 @@ void run_end_status(struct run_status *status, const char *directory, const stru
 		 result->judgement ? result->judgement->sentence : "");
 	status->seconds = result->seconds;
 	status->exit_code = code;
-	run_tell_status(status, directory, "");
+	one_node_tell_status(status, directory, "");
 }
 
 /* State of one run, shared by its steps. */
@@ -176,7 +178,7 @@ struct one_node {
 };
 
 /* Judges, prints the verdicts, and returns the combined exit code. */
-static int judge_run(struct one_node *n, struct result *result, int code)
+static int one_node_judge(struct one_node *n, struct result *result, int code)
 {
 	struct run_request *a = n->request;
 	struct error err = ERROR_NONE;
@@ -185,13 +187,13 @@ static int judge_run(struct one_node *n, struct result *result, int code)
 	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
 		print_verdicts(result->judgement, false);
 	if (status != STATUS_OK)
-		code = exit_code_of(result, status, n->stopped_by, &err);
+		code = one_node_exit_code_of(result, status, n->stopped_by, &err);
 	else
-		code = run_graver_code(result_exit_code(result), code);
+		code = one_node_graver_code(result_exit_code(result), code);
 	error_clear(&err);
 	if ((status == STATUS_OK || status == STATUS_INTERRUPTED) &&
-	    publish_verdict(a, result, n->options.directory, &err) != STATUS_OK)
-		code = run_graver_code(code, command_fail(&err));
+	    one_node_publish_verdict(a, result, n->options.directory, &err) != STATUS_OK)
+		code = one_node_graver_code(code, cli_command_fail(&err));
 	return code;
 }
 
@@ -200,33 +202,34 @@ static int judge_run(struct one_node *n, struct result *result, int code)
  * is not written again then, because it may contain more launches, and the state of the machine at
  * that time.
  */
-static int conclude(struct one_node *n, struct result *result, enum status status, bool finished,
-		    int code)
+static int one_node_conclude(struct one_node *n, struct result *result, enum status status,
+			     bool finished, int code)
 {
 	struct run_request *a = n->request;
 	struct error err = ERROR_NONE;
 
 	if (!a->quiet)
 		run_print_summary(result);
-	run_tell_status(&n->status, a->directory,
-			a->check.wanted ? "judging" : "writing the report");
+	one_node_tell_status(&n->status, a->directory,
+			     a->check.wanted ? "judging" : "writing the report");
 	if (a->check.wanted && status == STATUS_OK)
-		code = judge_run(n, result, code);
+		code = one_node_judge(n, result, code);
 	else if (!a->quiet)
-		run_print_judgement(result, a->directory);
+		run_summary_print_judgement(result, a->directory);
 	run_events_finish(&n->events, result);
-	if (finished && !a->check.wanted && !a->no_report && run_left_reported(a->directory))
+	if (finished && !a->check.wanted && !a->no_report &&
+	    run_launches_left_reported(a->directory))
 		printf("%s/" REPORT_PAGE "\n", a->directory);
-	else if (publish(result, 1, a, a->directory, &err) != STATUS_OK)
-		code = run_first_code(code, command_fail(&err));
-	run_end_status(&n->status, a->directory, result, code);
+	else if (one_node_publish(result, 1, a, a->directory, &err) != STATUS_OK)
+		code = one_node_first_code(code, cli_command_fail(&err));
+	one_node_end_status(&n->status, a->directory, result, code);
 	if (status != STATUS_OK)
-		run_print_resume(a->directory);
+		run_summary_print_resume(a->directory);
 	return code;
 }
 
 /* The sides are separate runs that cannot be resumed, because they would no longer alternate. */
-static enum status vacant_for_both(const char *directory, struct error *err)
+static enum status one_node_vacant_for_both(const char *directory, struct error *err)
 {
 	char *a = xasprintf("%s/a", directory), *b = xasprintf("%s/b", directory);
 
@@ -250,8 +253,8 @@ struct against_side {
  * alternates the sides, and a program with several launches would use the directories of later
  * ones.
  */
-static const char **program_arguments(const struct run_request *a, size_t launches,
-				      const char *directory)
+static const char **one_node_program_arguments(const struct run_request *a, size_t launches,
+					       const char *directory)
 {
 	const char **arguments = xcalloc(a->overrides.count * 2 + 12, sizeof(*arguments));
 	size_t n = 0;
@@ -278,7 +281,7 @@ static const char **program_arguments(const struct run_request *a, size_t launch
  * The program's result has its failed and skipped cases; only a run without a result is an error
  * here.
  */
-static enum status wait_for_program(pid_t pid, const char *name, struct error *err)
+static enum status one_node_wait_for_program(pid_t pid, const char *name, struct error *err)
 {
 	int status = 0;
 	int passed_on = 0;
@@ -316,11 +319,12 @@ static enum status wait_for_program(pid_t pid, const char *name, struct error *e
 	}
 }
 
-static enum status launch_program(const struct one_node *n, struct against_side *side,
-				  size_t launch, struct error *err)
+static enum status one_node_launch_program(const struct one_node *n, struct against_side *side,
+					   size_t launch, struct error *err)
 {
-	char *directory = launch_directory(side->options.directory, launch);
-	const char **arguments = program_arguments(n->request, n->left.launches, directory);
+	char *directory = run_launches_directory(side->options.directory, launch);
+	const char **arguments =
+		one_node_program_arguments(n->request, n->left.launches, directory);
 	enum status status = STATUS_OK;
 	pid_t pid;
 
@@ -336,7 +340,7 @@ static enum status launch_program(const struct one_node *n, struct against_side 
 	if (pid < 0)
 		status = error_errno(err, "fork");
 	else
-		status = wait_for_program(pid, n->request->against, err);
+		status = one_node_wait_for_program(pid, n->request->against, err);
 	ARRAY_GROW(side->launches.items, side->launches.count, side->launches.capacity);
 	if (status == STATUS_OK)
 		status = result_read_from(&side->launches.items[side->launches.count], directory,
@@ -347,8 +351,8 @@ static enum status launch_program(const struct one_node *n, struct against_side 
 	return status;
 }
 
-static enum status launch_side(const struct one_node *n, struct against_side *side, size_t launch,
-			       struct error *err)
+static enum status one_node_launch_side(const struct one_node *n, struct against_side *side,
+					size_t launch, struct error *err)
 {
 	if (signals_stops())
 		return error_set(err, STATUS_INTERRUPTED, "interrupted");
@@ -356,13 +360,14 @@ static enum status launch_side(const struct one_node *n, struct against_side *si
 		fprintf(stderr, "gpuproof: launch %zu of %zu of %s\n", launch, n->left.launches,
 			side->name);
 	if (!side->launches.setup)
-		return launch_program(n, side, launch, err);
+		return one_node_launch_program(n, side, launch, err);
 	return launches_run(&side->launches, &side->launches.setup->plan, launch, launch, err);
 }
 
 /* `other` is NULL for a program. A B, B A, A B, ...: drift affects both sides equally. */
-static enum status measure_both_sides(const struct one_node *n, const struct run_setup *other,
-				      struct result results[2], struct error *err)
+static enum status one_node_measure_both_sides(const struct one_node *n,
+					       const struct run_setup *other,
+					       struct result results[2], struct error *err)
 {
 	struct against_side sides[2] = { { .name = "A", .options = n->options },
 					 { .name = "B", .options = n->options } };
@@ -377,15 +382,15 @@ static enum status measure_both_sides(const struct one_node *n, const struct run
 		side->launches.options = &side->options;
 	}
 	for (size_t launch = 1; launch <= n->left.launches && status == STATUS_OK; launch++) {
-		status = launch_side(n, &sides[launch % 2 == 0], launch, err);
+		status = one_node_launch_side(n, &sides[launch % 2 == 0], launch, err);
 		if (status == STATUS_OK)
-			status = launch_side(n, &sides[launch % 2], launch, err);
+			status = one_node_launch_side(n, &sides[launch % 2], launch, err);
 	}
 	for (int i = 0; i < 2; i++) {
 		if (pooled == STATUS_OK)
-			pooled = launches_pool(&sides[i].launches, sides[i].options.directory,
-					       &results[i], &pool_error);
-		launches_release(&sides[i].launches);
+			pooled = run_launches_pool(&sides[i].launches, sides[i].options.directory,
+						   &results[i], &pool_error);
+		run_launches_release(&sides[i].launches);
 		free((char *)sides[i].options.directory);
 	}
 	if (status == STATUS_OK && pooled != STATUS_OK)
@@ -394,8 +399,8 @@ static enum status measure_both_sides(const struct one_node *n, const struct run
 }
 
 /* Measures A into DIR/a and B into DIR/b, launch by launch, with alternating order. */
-static enum status measure_sides(const struct one_node *n, struct result results[2],
-				 struct error *err)
+static enum status one_node_measure_sides(const struct one_node *n, struct result results[2],
+					  struct error *err)
 {
 	const char *against = n->request->against;
 	struct run_setup other;
@@ -404,18 +409,18 @@ static enum status measure_sides(const struct one_node *n, struct result results
 
 	if (strchr(against, '/') && stat(against, &about) == 0 && S_ISREG(about.st_mode) &&
 	    access(against, X_OK) == 0)
-		return measure_both_sides(n, NULL, results, err);
+		return one_node_measure_both_sides(n, NULL, results, err);
 	status = run_setup_config(&other, against, &n->request->overrides, NULL, err);
 	if (status == STATUS_OK)
 		status = run_setup_plan(&other, err);
 	if (status == STATUS_OK)
-		status = measure_both_sides(n, &other, results, err);
+		status = one_node_measure_both_sides(n, &other, results, err);
 	run_setup_release(&other);
 	return status;
 }
 
 /* Measures two configs or builds alternately, and compares them. */
-static int measure_against(struct one_node *n)
+static int one_node_measure_against(struct one_node *n)
 {
 	struct run_request *a = n->request;
 	struct error err = ERROR_NONE;
@@ -428,31 +433,32 @@ static int measure_against(struct one_node *n)
 						.b_count = 1,
 						.turns = true };
 	struct comparison comparison;
-	enum status status = measure_sides(n, results, &err);
+	enum status status = one_node_measure_sides(n, results, &err);
 	int code;
 
 	if (status != STATUS_OK) {
 		n->stopped_by = signals_last_stop();
-		code = err.message[0] ? exit_code_of(&results[0], status, n->stopped_by, &err)
-				      : EXIT_USAGE;
+		code = err.message[0]
+			       ? one_node_exit_code_of(&results[0], status, n->stopped_by, &err)
+			       : EXIT_USAGE;
 		if (status == STATUS_INTERRUPTED)
 			fprintf(stderr,
 				"gpuproof: the comparison is incomplete and cannot be continued. "
 				"The results so far are in %s/a and %s/b\n",
 				a->directory, a->directory);
 	} else {
-		code = run_graver_code(result_exit_code(&results[0]),
-				       result_exit_code(&results[1]));
+		code = one_node_graver_code(result_exit_code(&results[0]),
+					    result_exit_code(&results[1]));
 		if (compare_results(&input, &comparison, &err) == STATUS_OK) {
 			print_comparison(&comparison, false);
 			comparison_release(&comparison);
 		} else {
-			code = command_fail(&err);
+			code = cli_command_fail(&err);
 		}
 		error_clear(&err);
-		if (publish(results, 2, a, a->directory, &err) != STATUS_OK)
-			code = code == EXIT_ACCEPTED ? command_fail(&err) : code;
-		run_end_status(&n->status, a->directory, &results[0], code);
+		if (one_node_publish(results, 2, a, a->directory, &err) != STATUS_OK)
+			code = code == EXIT_ACCEPTED ? cli_command_fail(&err) : code;
+		one_node_end_status(&n->status, a->directory, &results[0], code);
 	}
 	result_release(&results[0]);
 	result_release(&results[1]);
@@ -464,22 +470,22 @@ static enum status one_node_begin(struct one_node *n, struct error *err)
 {
 	struct run_request *a = n->request;
 	const struct plan *plan = &n->setup->plan;
-	enum status status = run_left_find(&n->left, plan, a->directory, a->resume, err);
+	enum status status = run_launches_left_find(&n->left, plan, a->directory, a->resume, err);
 
-	if (status == STATUS_OK && a->against && launches_auto(plan))
+	if (status == STATUS_OK && a->against && run_launches_auto(plan))
 		status = error_set(err, STATUS_USAGE,
 				   "--against cannot use launches = auto, because both sides need "
 				   "the same number; set --launches N");
 	if (status == STATUS_OK && a->against) {
 		n->left.seconds *= 2; /* assumes that the other side takes the same time */
-		status = vacant_for_both(a->directory, err);
+		status = one_node_vacant_for_both(a->directory, err);
 	}
 	if (status == STATUS_OK)
 		status = run_events_open(&n->events, a->events, a->directory, err);
 	if (status == STATUS_OK)
 		status = signals_begin(err);
 	if (status == STATUS_OK && !a->quiet)
-		run_left_announce(&n->left, plan, a->directory);
+		run_launches_left_announce(&n->left, plan, a->directory);
 	n->options.events = n->events.hooks;
 	return status;
 }
@@ -497,19 +503,19 @@ static int one_node_measure(struct one_node *n)
 	int code;
 
 	if (check->wanted)
-		before = health_collect(&setup->probe);
+		before = run_launches_health_collect(&setup->probe);
 	if (check->wanted && run_check_has_stages(&setup->plan))
 		status = run_check_stages(check, &launches, &before, &err);
 	else
 		status = launches_run(&launches, &setup->plan, 1, n->left.launches, &err);
 	if (status == STATUS_OK)
 		status = launches_run_needed(&launches, &err);
-	pooled = launches_finish(&launches, check->wanted ? &before : NULL, &result, &unpooled);
-	code = exit_code_of(&result, status, n->stopped_by, &err);
+	pooled = run_launches_finish(&launches, check->wanted ? &before : NULL, &result, &unpooled);
+	code = one_node_exit_code_of(&result, status, n->stopped_by, &err);
 	if (pooled != STATUS_OK && code == EXIT_ACCEPTED)
-		code = command_fail(&unpooled);
+		code = cli_command_fail(&unpooled);
 	if (result.gpuproof_version)
-		code = conclude(n, &result, status, false, code);
+		code = one_node_conclude(n, &result, status, false, code);
 	else if (status == STATUS_INTERRUPTED)
 		fprintf(stderr, "gpuproof: stopped before the first measurement\n");
 	result_release(&result);
@@ -537,18 +543,18 @@ int run_one_node(struct run_request *a, const struct run_setup *setup)
 	/* Line buffering keeps the order of lines in a common log of stdout and stderr. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (one_node_begin(&n, &err) != STATUS_OK)
-		return command_fail(&err);
+		return cli_command_fail(&err);
 	if (a->against) {
-		code = measure_against(&n);
-	} else if (a->resume && run_left_nothing(&n.left, a->directory, &result)) {
-		code = conclude(&n, &result, STATUS_OK, true, result_exit_code(&result));
+		code = one_node_measure_against(&n);
+	} else if (a->resume && run_launches_left_nothing(&n.left, a->directory, &result)) {
+		code = one_node_conclude(&n, &result, STATUS_OK, true, result_exit_code(&result));
 	} else {
 		code = one_node_measure(&n);
 	}
 	result_release(&result);
 	error_clear(&err);
 	if (run_events_close(&n.events, &err) != STATUS_OK)
-		code = run_first_code(code, command_fail(&err));
+		code = one_node_first_code(code, cli_command_fail(&err));
 	signals_end();
 	run_status_release(&n.status);
 	return code;

@@ -22,24 +22,24 @@ struct run_request {
  * Writes the pages of a multi-node run, the page of its nodes last; prints their paths. If there
  * are too many cases for a page, writes only the last one.
  */
-enum status run_publish_nodes(struct run_request *request, const struct result *result,
-			      struct error *err);
+enum status one_node_publish_nodes(struct run_request *request, const struct result *result,
+				   struct error *err);
 
 /* The first exit code that is not 0. */
-int run_first_code(int a, int b);
+int one_node_first_code(int a, int b);
 /* The more severe of two exit codes: 5, then 1, then 4. */
-int run_graver_code(int a, int b);
+int one_node_graver_code(int a, int b);
 
 /*
  * Creates gpuproof-results/20261120-140359Z-NAME from a config's name or path; appends a number if
  * it exists. The caller frees the path.
  */
-char *run_new_directory(const char *config_name);
+char *one_node_new_directory(const char *config_name);
 /* Replaces DIR/status.json while the run is `doing` something other than measuring. */
-void run_tell_status(struct run_status *status, const char *directory, const char *doing);
+void one_node_tell_status(struct run_status *status, const char *directory, const char *doing);
 /* Writes the last document, with the outcome of the run. */
-void run_end_status(struct run_status *status, const char *directory, const struct result *result,
-		    int code);
+void one_node_end_status(struct run_status *status, const char *directory,
+			 const struct result *result, int code);
 
 /* Measures, judges if requested, publishes; prints messages and verdicts. */
 int run_one_node(struct run_request *request, const struct run_setup *setup);

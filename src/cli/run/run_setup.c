@@ -12,8 +12,8 @@
 #include "run/journal.h"
 
 /* Why there is no device to run on: what the config requests, and what the backends report. */
-static enum status no_devices(const struct config *config, const struct probe *probe,
-			      struct error *err)
+static enum status run_setup_no_devices(const struct config *config, const struct probe *probe,
+					struct error *err)
 {
 	const struct setting *backend =
 		setting_or_null(config_section(config, "run", ""), "backend");
@@ -31,7 +31,7 @@ static enum status no_devices(const struct config *config, const struct probe *p
 	return err->status;
 }
 
-static enum status build_plan(struct run_setup *setup, bool in_fleet, struct error *err)
+static enum status run_setup_build_plan(struct run_setup *setup, bool in_fleet, struct error *err)
 {
 	const struct probe *probe = &setup->probe;
 	struct device_info *devices = NULL;
@@ -39,7 +39,7 @@ static enum status build_plan(struct run_setup *setup, bool in_fleet, struct err
 	enum status status;
 
 	if (probe->device_count == 0)
-		return no_devices(&setup->config, probe, err);
+		return run_setup_no_devices(&setup->config, probe, err);
 	status = plan_select_devices(&setup->config, probe->devices, probe->device_count, &devices,
 				     &count, err);
 	if (status == STATUS_OK)
@@ -56,7 +56,7 @@ static enum status build_plan(struct run_setup *setup, bool in_fleet, struct err
 	return status;
 }
 
-static int setup_count_gpus(const struct probe *probe)
+static int run_setup_count_gpus(const struct probe *probe)
 {
 	int count = 0;
 
@@ -69,7 +69,7 @@ static int setup_count_gpus(const struct probe *probe)
  * True if the config promises a judgement (promises), one of its sections names a GPU backend, and
  * the run may use any backend.
  */
-static bool is_about_gpus(const struct config *config)
+static bool run_setup_is_about_gpus(const struct config *config)
 {
 	const struct section *run = config_section(config, "run", "");
 	const struct setting *chosen = setting_or_null(run, "backend");
@@ -92,7 +92,7 @@ static bool is_about_gpus(const struct config *config)
 }
 
 /* Adds doctor's findings about the driver. */
-static void add_driver_finding(void *text, const struct finding *finding)
+static void run_setup_add_driver_finding(void *text, const struct finding *finding)
 {
 	static const char *const topics[] = { FINDING_DRIVER, FINDING_DEVICE_NODES,
 					      FINDING_PERMISSIONS };
@@ -107,9 +107,9 @@ enum status run_setup_refuse_cpu(const struct run_setup *setup, struct error *er
 {
 	struct text why = TEXT_EMPTY;
 
-	if (setup_count_gpus(&setup->probe) || !is_about_gpus(&setup->config))
+	if (run_setup_count_gpus(&setup->probe) || !run_setup_is_about_gpus(&setup->config))
 		return STATUS_OK;
-	host_findings("", ".", add_driver_finding, &why);
+	host_findings("", ".", run_setup_add_driver_finding, &why);
 	for (size_t i = 0; i < setup->probe.finding_count; i++)
 		if (strcmp(setup->probe.findings[i].topic, FINDING_BACKEND) == 0)
 			text_addf(&why, "\n  %s: %s", setup->probe.findings[i].subject,
@@ -128,7 +128,7 @@ enum status run_setup_refuse_cpu(const struct run_setup *setup, struct error *er
  */
 static void run_setup_keep_share(struct probe *probe, int share, int shares)
 {
-	int gpus = setup_count_gpus(probe), own = share % shares;
+	int gpus = run_setup_count_gpus(probe), own = share % shares;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < probe->device_count; i++) {
@@ -175,14 +175,14 @@ enum status run_setup_config(struct run_setup *setup, const char *source,
 	status = resume ? run_setup_read_config_of(resume, NULL, &setup->config, &errors, err)
 			: config_load(&setup->config, source, overrides->items, overrides->count,
 				      &errors);
-	command_print_errors(&errors);
+	cli_command_print_errors(&errors);
 	return status;
 }
 
 enum status run_setup_plan(struct run_setup *setup, struct error *err)
 {
 	if (probe_devices(&setup->probe, &setup->config, err) == STATUS_OK)
-		build_plan(setup, false, err);
+		run_setup_build_plan(setup, false, err);
 	return err->status;
 }
 
@@ -199,7 +199,7 @@ enum status run_setup_node(struct run_setup *setup, const char *directory, const
 	if (status == STATUS_OK)
 		run_setup_keep_share(&setup->probe, share, shares > 0 ? shares : 1);
 	if (status == STATUS_OK)
-		status = build_plan(setup, true, err);
+		status = run_setup_build_plan(setup, true, err);
 	if (status != STATUS_OK && !err->message[0])
 		error_set(err, status, "%s",
 			  errors.data ? errors.data : "cannot read the config of the run");

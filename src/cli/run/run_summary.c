@@ -21,7 +21,7 @@
 
 #define MOST_SHOWN 20
 
-static void print_bad(const struct result *result, enum case_status status)
+static void run_summary_print_bad(const struct result *result, enum case_status status)
 {
 	const char *on = table_is_coloured() ? "\033[31m" : "", *off = *on ? "\033[0m" : "";
 	size_t shown = 0;
@@ -38,7 +38,7 @@ static void print_bad(const struct result *result, enum case_status status)
 }
 
 /* Prints impossible values that no limit has rejected. */
-static void print_impossible(const struct result *result)
+static void run_summary_print_impossible(const struct result *result)
 {
 	for (size_t i = 0; i < result->case_count; i++) {
 		const struct case_result *c = &result->cases[i];
@@ -51,7 +51,7 @@ static void print_impossible(const struct result *result)
 }
 
 /* Their comparisons and checks are as uncertain as their samples. */
-static size_t count_noisy(const struct result *result)
+static size_t run_summary_count_noisy(const struct result *result)
 {
 	size_t count = 0;
 
@@ -67,7 +67,7 @@ static size_t count_noisy(const struct result *result)
 }
 
 /* Counts cases ended by a stop request. */
-static size_t count_stopped(const struct result *result)
+static size_t run_summary_count_stopped(const struct result *result)
 {
 	size_t count = 0;
 
@@ -89,7 +89,7 @@ static void summary_print_folded(const struct text *lines)
 	text_release(&folded);
 }
 
-static void print_headlines(const struct result *result)
+static void run_summary_print_headlines(const struct result *result)
 {
 	struct text lines = TEXT_EMPTY, answers = TEXT_EMPTY;
 
@@ -108,7 +108,7 @@ struct skipped {
 };
 
 /* On a terminal, a line per reason; in a pipe progress has printed them. */
-static void print_skipped(const struct result *result)
+static void run_summary_print_skipped(const struct result *result)
 {
 	struct skipped *groups = xcalloc(result->case_count + 1, sizeof(*groups));
 	struct text lines = TEXT_EMPTY;
@@ -147,7 +147,7 @@ static void print_skipped(const struct result *result)
 }
 
 /* Prints a row per device of a soak. */
-static void print_soak(const struct result *result)
+static void run_summary_print_soak(const struct result *result)
 {
 	struct soak_rows rows = { 0 };
 	struct text lines = TEXT_EMPTY;
@@ -166,9 +166,9 @@ void run_print_summary(const struct result *result)
 	const char *separator = ": ";
 	char time[32];
 
-	print_skipped(result);
-	print_headlines(result);
-	print_soak(result);
+	run_summary_print_skipped(result);
+	run_summary_print_headlines(result);
+	run_summary_print_soak(result);
 	printf("%zu case%s", result->planned, text_plural(result->planned));
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		size_t n = result_count(result, order[i]);
@@ -176,8 +176,8 @@ void run_print_summary(const struct result *result)
 		if (n == 0)
 			continue;
 		printf("%s%zu %s", separator, n, case_status_name(order[i]));
-		if (order[i] == CASE_SKIPPED && count_stopped(result))
-			printf(" (%zu interrupted)", count_stopped(result));
+		if (order[i] == CASE_SKIPPED && run_summary_count_stopped(result))
+			printf(" (%zu interrupted)", run_summary_count_stopped(result));
 		separator = ", ";
 	}
 	if (result_not_run(result))
@@ -185,12 +185,13 @@ void run_print_summary(const struct result *result)
 	printf("; %s, %s", result->state, units_format(result->seconds, "s", time, sizeof(time)));
 	if (result_measured_nothing(result))
 		printf("; no case was measured");
-	if (count_noisy(result))
-		printf("; %zu noisy%s", count_noisy(result), isatty(STDOUT_FILENO) ? " (~)" : "");
+	if (run_summary_count_noisy(result))
+		printf("; %zu noisy%s", run_summary_count_noisy(result),
+		       isatty(STDOUT_FILENO) ? " (~)" : "");
 	printf("\n");
-	print_bad(result, CASE_FAILED);
-	print_bad(result, CASE_ERROR);
-	print_impossible(result);
+	run_summary_print_bad(result, CASE_FAILED);
+	run_summary_print_bad(result, CASE_ERROR);
+	run_summary_print_impossible(result);
 	for (size_t i = 0; i < result->preflight_count; i++)
 		if (strcmp(result->preflight[i].topic, FINDING_LOST) == 0)
 			printf("%s\n", result->preflight[i].text);
@@ -202,7 +203,7 @@ void run_print_summary(const struct result *result)
 		       result_memory_errors(result));
 }
 
-void run_print_judgement(const struct result *result, const char *directory)
+void run_summary_print_judgement(const struct result *result, const char *directory)
 {
 	struct text line = TEXT_EMPTY;
 
@@ -217,7 +218,7 @@ void run_print_judgement(const struct result *result, const char *directory)
 	text_release(&line);
 }
 
-void run_print_resume(const char *directory)
+void run_summary_print_resume(const char *directory)
 {
 	struct text word = TEXT_EMPTY;
 

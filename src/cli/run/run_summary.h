@@ -14,9 +14,9 @@ void run_print_summary(const struct result *result);
  * Prints the verdict of the result as a sentence, or that there is none: a run without --check
  * accepts nothing. A finished run may contain the judgement of an earlier call.
  */
-void run_print_judgement(const struct result *result, const char *directory);
+void run_summary_print_judgement(const struct result *result, const char *directory);
 
 /* Prints to stderr how to resume a run that was stopped. */
-void run_print_resume(const char *directory);
+void run_summary_print_resume(const char *directory);
 
 #endif

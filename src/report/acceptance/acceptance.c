@@ -40,8 +40,8 @@ void acceptance_set_verdict(struct tree *item, enum verdict verdict)
 
 void acceptance_set_answer(const struct verdicts *v, struct tree *page)
 {
-	tree_text(page, "verdict_kind", verdicts_kind(v));
-	tree_text(page, "verdict_symbol", verdicts_symbol(v));
+	tree_text(page, "verdict_kind", view_verdict_kind_of(v));
+	tree_text(page, "verdict_symbol", view_verdict_symbol(v));
 	tree_text(page, "verdict_word", verdicts_word(v));
 	view_text(page, "verdict", v->sentence);
 }
@@ -116,7 +116,7 @@ static void acceptance_add_finding(struct tree *list, const struct finding *befo
 }
 
 /* Findings with problems or changes are expanded, the others collapsed. */
-static void set_flight(const struct acceptance *a, struct tree *page)
+static void acceptance_set_flight(const struct acceptance *a, struct tree *page)
 {
 	const struct result *r = a->result;
 	struct tree *notable = tree_list(page, "health_notable"),
@@ -162,7 +162,7 @@ static void acceptance_set_topology(const struct view *view, struct tree *page)
 	struct tree *all = tree_new(TREE_LIST), *maps = tree_list(page, "topology");
 
 	for (size_t i = 0; i < view->suite_count; i++)
-		if (view_has_map(view, view->suites[i]))
+		if (figures_view_has_map(view, view->suites[i]))
 			view_figures(view, view->suites[i], all);
 	for (size_t i = 0; i < all->count; i++) {
 		struct tree *chart = all->children[i];
@@ -179,7 +179,7 @@ static void acceptance_set_topology(const struct view *view, struct tree *page)
 	tree_free(all);
 }
 
-static bool remedy_was_given(const struct verdicts *v, size_t i)
+static bool acceptance_remedy_was_given(const struct verdicts *v, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (strcmp(v->reasons[k].remedy, v->reasons[i].remedy) == 0)
@@ -204,7 +204,7 @@ static void acceptance_reasons(const struct acceptance *a, struct tree *page)
 		tree_text(item, "symbol", looks[r->verdict].symbol);
 		tree_text(item, "word", verdict_name(r->verdict));
 		view_text(item, "text", r->text);
-		view_text(item, "remedy", remedy_was_given(v, i) ? "" : r->remedy);
+		view_text(item, "remedy", acceptance_remedy_was_given(v, i) ? "" : r->remedy);
 		tree_text(item, "cause", cause_name(r->cause));
 		tree_textf(item, "more", r->checks > 1 ? "%zu checks" : "", r->checks);
 	}
@@ -230,7 +230,8 @@ struct stage_sum {
 	bool warned;
 };
 
-static enum run_stage stage_of_check(const struct result *r, const struct verdict_check *c)
+static enum run_stage acceptance_stage_of_check(const struct result *r,
+						const struct verdict_check *c)
 {
 	for (size_t i = 0; *c->case_id && i < r->case_count; i++)
 		if (strcmp(view_string(r->cases[i].id), c->case_id) == 0)
@@ -241,7 +242,7 @@ static enum run_stage stage_of_check(const struct result *r, const struct verdic
 		       : RUN_STAGE_NONE;
 }
 
-static void stage_add_check(struct stage_sum *s, const struct verdict_check *c)
+static void acceptance_stage_add_check(struct stage_sum *s, const struct verdict_check *c)
 {
 	static const int rank[VERDICT_COUNT] = { [VERDICT_FAIL] = 4,
 						 [VERDICT_ERROR] = 3,
@@ -255,7 +256,7 @@ static void stage_add_check(struct stage_sum *s, const struct verdict_check *c)
 }
 
 /* Findings decide sanity and the comparison of each result decides the soak, without a limit. */
-static bool stage_was_judged(const struct stage_sum *s, enum run_stage stage)
+static bool acceptance_stage_was_judged(const struct stage_sum *s, enum run_stage stage)
 {
 	if (stage == RUN_STAGE_SANITY)
 		return s->findings > 0;
@@ -264,7 +265,8 @@ static bool stage_was_judged(const struct stage_sum *s, enum run_stage stage)
 	return s->passed || s->warned;
 }
 
-static void stage_add_outcome(const struct stage_sum *s, enum run_stage stage, struct tree *item)
+static void acceptance_stage_add_outcome(const struct stage_sum *s, enum run_stage stage,
+					 struct tree *item)
 {
 	static const char *const words[VERDICT_COUNT] = {
 		[VERDICT_FAIL] = "rejected",
@@ -279,7 +281,7 @@ static void stage_add_outcome(const struct stage_sum *s, enum run_stage stage, s
 	else if (s->worst != VERDICT_PASS)
 		acceptance_set_words(item, acceptance_kind(s->worst), acceptance_symbol(s->worst),
 				     words[s->worst]);
-	else if (!stage_was_judged(s, stage))
+	else if (!acceptance_stage_was_judged(s, stage))
 		acceptance_set_words(item, "skipped", "○", "not judged");
 	else
 		acceptance_set_words(item, s->warned ? "noisy" : "ok", s->warned ? "~" : "✓",
@@ -316,8 +318,9 @@ static void acceptance_stages(const struct acceptance *a, struct tree *page)
 		s->seconds += r->cases[i].seconds;
 	}
 	for (size_t i = 0; i < r->judgement->count; i++)
-		stage_add_check(&sums[stage_of_check(r, &r->judgement->checks[i])],
-				&r->judgement->checks[i]);
+		acceptance_stage_add_check(
+			&sums[acceptance_stage_of_check(r, &r->judgement->checks[i])],
+			&r->judgement->checks[i]);
 	for (int i = RUN_STAGE_SANITY; i < RUN_STAGE_COUNT; i++) {
 		struct tree *item;
 
@@ -325,11 +328,12 @@ static void acceptance_stages(const struct acceptance *a, struct tree *page)
 			continue;
 		item = tree_item(list);
 		tree_text(item, "name", run_stage_names[i]);
-		stage_add_outcome(&sums[i], (enum run_stage)i, item);
+		acceptance_stage_add_outcome(&sums[i], (enum run_stage)i, item);
 	}
 }
 
-static bool stage_has_suite(const struct result *r, enum run_stage stage, const char *suite)
+static bool acceptance_stage_has_suite(const struct result *r, enum run_stage stage,
+				       const char *suite)
 {
 	for (size_t i = 0; i < r->case_count; i++)
 		if (r->cases[i].stage == stage && r->cases[i].status != CASE_SKIPPED &&
@@ -345,9 +349,10 @@ void acceptance_soak(const struct view *view, struct tree *page)
 	struct text terms = TEXT_EMPTY;
 
 	for (size_t i = 0; i < view->suite_count; i++) {
-		struct suite_page suite = suite_page_of(view->suites[i]);
+		struct suite_page suite = presented_suite_page_of(view->suites[i]);
 
-		if (suite.answer && stage_has_suite(view->results, RUN_STAGE_SOAK, view->suites[i]))
+		if (suite.answer &&
+		    acceptance_stage_has_suite(view->results, RUN_STAGE_SOAK, view->suites[i]))
 			suite.answer(view, view->suites[i], answers, tables, &terms);
 	}
 	text_release(&terms);
@@ -362,7 +367,7 @@ static struct tree *acceptance_page_tree(const struct acceptance *a, const struc
 
 	view_text_owned(page, "title",
 			own_title ? xstrdup(own_title) : acceptance_default_title(a->result));
-	view_runs(view, page);
+	view_environment_runs(view, page);
 	/* The word at the top, which is all that some readers read. */
 	acceptance_set_answer(v, page);
 	tree_flag(page, "inconclusive", strcmp(verdicts_word(v), "INCONCLUSIVE") == 0);
@@ -374,14 +379,14 @@ static struct tree *acceptance_page_tree(const struct acceptance *a, const struc
 	view_text(page, "limits_source", v->limits);
 	view_text(page, "host", result_fact(a->result, "hostname"));
 	tree_text(page, "run_page", a->run_page ? a->run_page : "");
-	acceptance_aspects(a, page);
-	acceptance_matrix(a, page);
+	acceptance_tables_aspects(a, page);
+	acceptance_tables_matrix(a, page);
 	acceptance_checks(a, page);
 	acceptance_charts(a, page);
-	acceptance_limits(a, page);
-	set_flight(a, page);
+	acceptance_checks_limits(a, page);
+	acceptance_set_flight(a, page);
 	acceptance_set_topology(view, page);
-	view_skipped(view, page);
+	view_problems_skipped(view, page);
 	view_devices_table(view, page);
 	view_environment(view, page);
 	return page;

@@ -27,9 +27,9 @@ struct view;
 /* The dose of the stage soak: what its suites searched and which defects they would have found. */
 void acceptance_soak(const struct view *view, struct tree *page);
 void acceptance_checks(const struct acceptance *a, struct tree *page);
-void acceptance_limits(const struct acceptance *a, struct tree *page);
-void acceptance_aspects(const struct acceptance *a, struct tree *page);
-void acceptance_matrix(const struct acceptance *a, struct tree *page);
+void acceptance_checks_limits(const struct acceptance *a, struct tree *page);
+void acceptance_tables_aspects(const struct acceptance *a, struct tree *page);
+void acceptance_tables_matrix(const struct acceptance *a, struct tree *page);
 void acceptance_charts(const struct acceptance *a, struct tree *page);
 /* Members "kind", "symbol" and "word" of a cell. */
 void acceptance_set_words(struct tree *item, const char *kind, const char *symbol,
@@ -38,8 +38,8 @@ void acceptance_set_verdict(struct tree *item, enum verdict verdict);
 /* Members "verdict_kind", "verdict_symbol", "verdict_word" and "verdict". */
 void acceptance_set_answer(const struct verdicts *v, struct tree *page);
 /* Appends the cell of an aspect, without its "detail"; `judgement` may be NULL. */
-struct tree *acceptance_add_aspect(const struct aspect_judgement *judgement, enum aspect aspect,
-				   struct tree *cells);
+struct tree *acceptance_tables_add_aspect(const struct aspect_judgement *judgement,
+					  enum aspect aspect, struct tree *cells);
 /*
  * "ok", "failed", "error", "noisy", "skipped": the verdict's class in report.css; and its symbol.
  */

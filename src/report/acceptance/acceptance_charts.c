@@ -25,7 +25,7 @@ struct chart_subject {
 	bool bad;
 };
 
-static int charts_by_need(const void *a, const void *b)
+static int acceptance_charts_by_need(const void *a, const void *b)
 {
 	const struct chart_subject *p = a, *q = b;
 	double m = isfinite(p->check->margin) ? p->check->margin : INFINITY,
@@ -52,12 +52,12 @@ struct members {
 	size_t count, capacity;
 };
 
-static void strip_add_device(const struct view *view, struct chart_series *rows,
-			     const struct chart_member *member)
+static void acceptance_charts_strip_add_device(const struct view *view, struct chart_series *rows,
+					       const struct chart_member *member)
 {
 	const struct metric_value *m = member->m;
 	const struct series *series = view_series(member->c, m);
-	char *devices = view_devices(view, member->c);
+	char *devices = view_all_devices(view, member->c);
 	struct chart_point *point = chart_point_new(rows, devices);
 
 	point->y = point->p50 = m->value;
@@ -104,7 +104,7 @@ static char *acceptance_chart_note_of_limits(const struct verdicts *v,
 }
 
 /* Those that did not pass in front, the worst first. */
-static int members_by_badness(const void *a, const void *b)
+static int acceptance_charts_members_by_badness(const void *a, const void *b)
 {
 	const struct chart_member *p = a, *q = b;
 
@@ -123,8 +123,8 @@ static int acceptance_chart_by_case(const void *a, const void *b)
 }
 
 /* Sets the worst check of the metric for each case. */
-static void members_set_checks(const struct acceptance *a, const char *metric,
-			       struct members *members)
+static void acceptance_charts_members_set_checks(const struct acceptance *a, const char *metric,
+						 struct members *members)
 {
 	const struct verdicts *v = a->result->judgement;
 
@@ -163,15 +163,16 @@ static void acceptance_chart_members_collect(const struct acceptance *a,
 }
 
 /* One row of all values, then the worst of those that did not pass. */
-static void add_many(const struct acceptance *a, const struct view *view, struct chart *chart,
-		     struct chart_series *rows, struct members *members)
+static void acceptance_charts_add_many(const struct acceptance *a, const struct view *view,
+				       struct chart *chart, struct chart_series *rows,
+				       struct members *members)
 {
 	double *values = xcalloc(members->count, sizeof(*values));
 	struct chart_point *all =
 		chart_point_new(rows, format_text("all %zu", members->count).text);
 	size_t bad = 0;
 
-	members_set_checks(a, members->items[0].m->name, members);
+	acceptance_charts_members_set_checks(a, members->items[0].m->name, members);
 	for (size_t i = 0; i < members->count; i++) {
 		values[i] = members->items[i].m->value;
 		bad += members->items[i].check != NULL;
@@ -180,9 +181,10 @@ static void add_many(const struct acceptance *a, const struct view *view, struct
 	all->samples = all->converted = values;
 	all->sample_count = all->n = members->count;
 	all->y = all->p50 = median_of_sorted(values, members->count);
-	qsort(members->items, members->count, sizeof(*members->items), members_by_badness);
+	qsort(members->items, members->count, sizeof(*members->items),
+	      acceptance_charts_members_by_badness);
 	for (size_t i = 0; i < bad && i < MOST_ROWS; i++)
-		strip_add_device(view, rows, &members->items[i]);
+		acceptance_charts_strip_add_device(view, rows, &members->items[i]);
 	if (bad > MOST_ROWS) {
 		free(chart->note);
 		chart->note = xasprintf("%zu more did not pass.", bad - MOST_ROWS);
@@ -193,7 +195,7 @@ static void acceptance_draw_chart(const struct acceptance *a, const struct verdi
 				  struct tree *charts, size_t place)
 {
 	const struct view view = { .results = a->result, .count = 1 };
-	struct formatted name = view_metric_title(&view, c->metric);
+	struct formatted name = presented_metric_title(&view, c->metric);
 	struct members members = { 0 };
 	char *numbers = check_numbers(c);
 	struct chart_series *rows;
@@ -218,9 +220,9 @@ static void acceptance_draw_chart(const struct acceptance *a, const struct verdi
 	chart.note = acceptance_chart_note_of_limits(a->result->judgement, c);
 	rows = chart_series_named(&chart, "");
 	if (members.count > MOST_ROWS)
-		add_many(a, &view, &chart, rows, &members);
+		acceptance_charts_add_many(a, &view, &chart, rows, &members);
 	for (size_t i = 0; i < members.count && members.count <= MOST_ROWS; i++)
-		strip_add_device(&view, rows, &members.items[i]);
+		acceptance_charts_strip_add_device(&view, rows, &members.items[i]);
 	if (c->comparison != NO_COMPARISON && isfinite(c->bound)) {
 		chart.reference = c->bound;
 		chart.reference_name =
@@ -234,8 +236,8 @@ static void acceptance_draw_chart(const struct acceptance *a, const struct verdi
 }
 
 /* One chart serves all devices of a case. */
-static bool chart_is_drawn(const struct chart_subject *subjects, size_t count,
-			   const struct verdict_check *c)
+static bool acceptance_charts_is_drawn(const struct chart_subject *subjects, size_t count,
+				       const struct verdict_check *c)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(subjects[i].check->metric, c->metric) == 0 &&
@@ -260,10 +262,10 @@ void acceptance_charts(const struct acceptance *a, struct tree *page)
 				(struct chart_subject){ c, i, c->verdict != VERDICT_PASS };
 	}
 	if (count)
-		qsort(subjects, count, sizeof(*subjects), charts_by_need);
+		qsort(subjects, count, sizeof(*subjects), acceptance_charts_by_need);
 	for (size_t i = 0; i < count; i++) {
 		if ((subjects[i].bad ? bad >= MOST_BAD : good >= MOST_GOOD) ||
-		    chart_is_drawn(subjects, i, subjects[i].check))
+		    acceptance_charts_is_drawn(subjects, i, subjects[i].check))
 			continue;
 		bad += subjects[i].bad;
 		good += !subjects[i].bad;

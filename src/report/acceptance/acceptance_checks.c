@@ -31,13 +31,13 @@ static int acceptance_checks_by_margin(const void *a, const void *b)
 	return (p->order > q->order) - (p->order < q->order);
 }
 
-static struct formatted check_quantity(const struct verdict_check *c, double value)
+static struct formatted acceptance_checks_quantity(const struct verdict_check *c, double value)
 {
 	return check_counts(c) ? format_text("%.0f", value) : format_quantity(value, c->unit);
 }
 
-static void checks_add_row(const struct acceptance *a, struct tree *rows,
-			   const struct verdict_check *c)
+static void acceptance_checks_add_row(const struct acceptance *a, struct tree *rows,
+				      const struct verdict_check *c)
 {
 	const struct view view = { .results = a->result, .count = 1 };
 	const char *const origins[] = { c->bound_text, c->bound_origin, c->place };
@@ -52,16 +52,17 @@ static void checks_add_row(const struct acceptance *a, struct tree *rows,
 	view_text(row, "limit", strcmp(c->limit, "run") == 0 ? "" : c->limit);
 	view_text(row, "devices", *c->devices ? c->devices : "the machine");
 	view_text(row, "case_id", c->case_id);
-	view_text(row, "metric", view_metric_title(&view, c->metric).text);
+	view_text(row, "metric", presented_metric_title(&view, c->metric).text);
 	view_text(row, "reason", c->reason);
 	view_text(row, "cause", cause_name(c->cause));
 	view_text(row, "action", cause_action(c->cause));
-	tree_text(row, "value", isfinite(c->value) ? check_quantity(c, c->value).text : "");
+	tree_text(row, "value",
+		  isfinite(c->value) ? acceptance_checks_quantity(c, c->value).text : "");
 	tree_textf(row, "interval", interval ? "%s to %s" : "",
 		   format_quantity(c->low, c->unit).text, format_quantity(c->high, c->unit).text);
 	tree_textf(row, "bound", bound ? "%s %s" : "",
 		   c->comparison == AT_MOST ? "at most" : "at least",
-		   check_quantity(c, c->bound).text);
+		   acceptance_checks_quantity(c, c->bound).text);
 	tree_text(row, "margin", isfinite(c->margin) ? format_margin(c->margin).text : "");
 	if (c->launches > 1)
 		tree_textf(row, "n", "%zu launches", c->launches);
@@ -75,19 +76,20 @@ static void checks_add_row(const struct acceptance *a, struct tree *rows,
 }
 
 /* Rows from one to another as a table, `folded` under these words; "": open. */
-static void checks_add_part(const struct acceptance *a, struct tree *parts, const struct row *rows,
-			    size_t count, const char *folded)
+static void acceptance_checks_add_part(const struct acceptance *a, struct tree *parts,
+				       const struct row *rows, size_t count, const char *folded)
 {
 	struct tree *part = tree_item(parts), *list;
 
 	tree_text(part, "folded", folded);
 	list = tree_list(part, "rows");
 	for (size_t i = 0; i < count; i++)
-		checks_add_row(a, list, rows[i].check);
+		acceptance_checks_add_row(a, list, rows[i].check);
 }
 
-static void checks_add_table(const struct acceptance *a, struct tree *page, const char *name,
-			     enum verdict first, enum verdict second, size_t open)
+static void acceptance_checks_add_table(const struct acceptance *a, struct tree *page,
+					const char *name, enum verdict first, enum verdict second,
+					size_t open)
 {
 	const struct verdicts *v = a->result->judgement;
 	struct row *rows = xcalloc(v->count + 1, sizeof(*rows));
@@ -102,9 +104,9 @@ static void checks_add_table(const struct acceptance *a, struct tree *page, cons
 	shown = count < MOST_ROWS ? count : MOST_ROWS;
 	open = shown < open ? shown : open;
 	parts = tree_list(table, "parts");
-	checks_add_part(a, parts, rows, open, "");
+	acceptance_checks_add_part(a, parts, rows, open, "");
 	if (shown > open)
-		checks_add_part(
+		acceptance_checks_add_part(
 			a, parts, rows + open, shown - open,
 			format_text("%zu more checks with larger margins", shown - open).text);
 	tree_text(table, "name", name);
@@ -121,11 +123,12 @@ static void checks_add_table(const struct acceptance *a, struct tree *page, cons
 
 void acceptance_checks(const struct acceptance *a, struct tree *page)
 {
-	checks_add_table(a, page, "failed", VERDICT_FAIL, VERDICT_FAIL, MOST_ROWS);
-	checks_add_table(a, page, "undecided", VERDICT_INCONCLUSIVE, VERDICT_ERROR, MOST_OPEN);
-	checks_add_table(a, page, "warned", VERDICT_WARN, VERDICT_WARN, MOST_OPEN);
-	checks_add_table(a, page, "passed", VERDICT_PASS, VERDICT_PASS, MOST_ROWS);
-	checks_add_table(a, page, "unmeasured", VERDICT_SKIP, VERDICT_SKIP, MOST_ROWS);
+	acceptance_checks_add_table(a, page, "failed", VERDICT_FAIL, VERDICT_FAIL, MOST_ROWS);
+	acceptance_checks_add_table(a, page, "undecided", VERDICT_INCONCLUSIVE, VERDICT_ERROR,
+				    MOST_OPEN);
+	acceptance_checks_add_table(a, page, "warned", VERDICT_WARN, VERDICT_WARN, MOST_OPEN);
+	acceptance_checks_add_table(a, page, "passed", VERDICT_PASS, VERDICT_PASS, MOST_ROWS);
+	acceptance_checks_add_table(a, page, "unmeasured", VERDICT_SKIP, VERDICT_SKIP, MOST_ROWS);
 }
 
 /* Checks of one limit with one bound text. */
@@ -156,7 +159,7 @@ static void acceptance_checks_add_limit(const struct acceptance *a, struct tree 
 		if (r->counts[v])
 			format_list(&words, "%zu %s", r->counts[v], verdict_name((enum verdict)v));
 	view_text(row, "limit", r->first->limit);
-	view_text(row, "metric", view_metric_title(&view, r->first->metric).text);
+	view_text(row, "metric", presented_metric_title(&view, r->first->metric).text);
 	view_text(row, "bound", r->first->bound_text);
 	view_text(row, "origin", r->first->bound_origin);
 	view_text(row, "place", r->first->place);
@@ -165,7 +168,7 @@ static void acceptance_checks_add_limit(const struct acceptance *a, struct tree 
 	view_text(row, "tightest", r->tightest ? r->tightest->devices : "");
 }
 
-void acceptance_limits(const struct acceptance *a, struct tree *page)
+void acceptance_checks_limits(const struct acceptance *a, struct tree *page)
 {
 	const struct verdicts *v = a->result->judgement;
 	struct limit_row *rows = xcalloc(v->count + 1, sizeof(*rows));

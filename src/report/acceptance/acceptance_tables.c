@@ -18,7 +18,7 @@
 #define MOST_WORDS 12 /* that cells of one column have */
 
 /* Orders cells by their class in report.css; a higher number is worse. */
-static size_t cell_gravity(const struct tree *cell)
+static size_t acceptance_tables_cell_gravity(const struct tree *cell)
 {
 	static const char *const order[] = { "none", "ok", "skipped", "noisy", "error", "failed" };
 	const char *own = tree_member_text(cell, "kind");
@@ -33,12 +33,13 @@ static size_t cell_gravity(const struct tree *cell)
 #define FAILED 5
 
 /* The worst cell of a row; NULL: none. */
-static const struct tree *fold_worst_cell(const struct tree *row)
+static const struct tree *acceptance_tables_fold_worst_cell(const struct tree *row)
 {
 	const struct tree *cells = row ? tree_member(row, "cells") : NULL, *worst = NULL;
 
 	for (size_t i = 0; cells && i < cells->count; i++)
-		if (!worst || cell_gravity(cells->children[i]) > cell_gravity(worst))
+		if (!worst || acceptance_tables_cell_gravity(cells->children[i]) >
+				      acceptance_tables_cell_gravity(worst))
 			worst = cells->children[i];
 	return worst;
 }
@@ -54,7 +55,7 @@ struct tallies {
 	size_t count;
 };
 
-static void fold_count_cell(struct tallies *t, const struct tree *cell)
+static void acceptance_tables_fold_count_cell(struct tallies *t, const struct tree *cell)
 {
 	size_t i = 0;
 
@@ -68,16 +69,16 @@ static void fold_count_cell(struct tallies *t, const struct tree *cell)
 	t->items[i].count++;
 }
 
-static int by_gravity(const void *a, const void *b)
+static int acceptance_tables_by_gravity(const void *a, const void *b)
 {
-	size_t x = cell_gravity(((const struct verdict_tally *)a)->cell);
-	size_t y = cell_gravity(((const struct verdict_tally *)b)->cell);
+	size_t x = acceptance_tables_cell_gravity(((const struct verdict_tally *)a)->cell);
+	size_t y = acceptance_tables_cell_gravity(((const struct verdict_tally *)b)->cell);
 
 	return (x < y) - (x > y);
 }
 
 /* "3 FAIL, 2 INCONCLUSIVE" from the `first` on. */
-static char *tallies_words(struct tallies *t, size_t first)
+static char *acceptance_tables_tallies_words(struct tallies *t, size_t first)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -88,7 +89,7 @@ static char *tallies_words(struct tallies *t, size_t first)
 }
 
 /* The row about all devices: in each column the worst words in front. */
-static struct tree *fold_row_of_all(const struct tree *rows, const char *detail)
+static struct tree *acceptance_tables_fold_row_of_all(const struct tree *rows, const char *detail)
 {
 	struct tree *all = tree_new(TREE_MAP), *cells;
 	const struct tree *first = tree_member(rows->children[0], "cells");
@@ -106,19 +107,20 @@ static struct tree *fold_row_of_all(const struct tree *rows, const char *detail)
 		struct tree *cell = tree_item(cells);
 
 		for (size_t i = 0; i < rows->count; i++)
-			fold_count_cell(&t, tree_member(rows->children[i], "cells")->children[k]);
-		qsort(t.items, t.count, sizeof(*t.items), by_gravity);
+			acceptance_tables_fold_count_cell(
+				&t, tree_member(rows->children[i], "cells")->children[k]);
+		qsort(t.items, t.count, sizeof(*t.items), acceptance_tables_by_gravity);
 		tree_text(cell, "kind", tree_member_text(t.items[0].cell, "kind"));
 		tree_text(cell, "symbol", tree_member_text(t.items[0].cell, "symbol"));
 		tree_textf(cell, "word", "%zu %s", t.items[0].count,
 			   tree_member_text(t.items[0].cell, "word"));
 		tree_text(cell, "aspect", tree_member_text(t.items[0].cell, "aspect"));
-		tree_text_owned(cell, detail, tallies_words(&t, 1));
+		tree_text_owned(cell, detail, acceptance_tables_tallies_words(&t, 1));
 	}
 	return all;
 }
 
-static struct tree *fold_table_of(struct tree *tables, char *folded)
+static struct tree *acceptance_tables_fold_of(struct tree *tables, char *folded)
 {
 	struct tree *table = tree_item(tables);
 
@@ -127,12 +129,14 @@ static struct tree *fold_table_of(struct tree *tables, char *folded)
 }
 
 /* Moves the rows of a gravity within bounds that are left in `rows`, at most `most`. */
-static void fold_move_rows(struct tree *rows, struct tree *to, size_t least, size_t most)
+static void acceptance_tables_fold_move_rows(struct tree *rows, struct tree *to, size_t least,
+					     size_t most)
 {
 	for (size_t i = 0; i < rows->count && most; i++) {
-		const struct tree *worst = fold_worst_cell(rows->children[i]);
+		const struct tree *worst = acceptance_tables_fold_worst_cell(rows->children[i]);
 
-		if (!rows->children[i] || (worst ? cell_gravity(worst) : 0) < least)
+		if (!rows->children[i] ||
+		    (worst ? acceptance_tables_cell_gravity(worst) : 0) < least)
 			continue;
 		tree_append(to, rows->children[i]);
 		rows->children[i] = NULL;
@@ -141,27 +145,29 @@ static void fold_move_rows(struct tree *rows, struct tree *to, size_t least, siz
 }
 
 /* The rows that are left, under "112 more devices, by worst verdict: 3 INCONCLUSIVE, 109 PASS". */
-static void fold_rest(struct tree *rows, struct tree *tables)
+static void acceptance_tables_fold_rest(struct tree *rows, struct tree *tables)
 {
 	struct tallies t = { .count = 0 };
 	size_t left = 0;
 	char *words;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		const struct tree *worst = fold_worst_cell(rows->children[i]);
+		const struct tree *worst = acceptance_tables_fold_worst_cell(rows->children[i]);
 
 		left += rows->children[i] != NULL;
 		if (worst)
-			fold_count_cell(&t, worst);
+			acceptance_tables_fold_count_cell(&t, worst);
 	}
 	if (!left)
 		return;
-	qsort(t.items, t.count, sizeof(*t.items), by_gravity);
-	words = tallies_words(&t, 0);
-	fold_move_rows(rows,
-		       fold_table_of(tables, xasprintf("%zu more devices, by worst verdict: %s",
-						       left, words)),
-		       0, left);
+	qsort(t.items, t.count, sizeof(*t.items), acceptance_tables_by_gravity);
+	words = acceptance_tables_tallies_words(&t, 0);
+	acceptance_tables_fold_move_rows(rows,
+					 acceptance_tables_fold_of(tables,
+								   xasprintf("%zu more devices, by "
+									     "worst verdict: %s",
+									     left, words)),
+					 0, left);
 	free(words);
 }
 
@@ -170,26 +176,28 @@ static void fold_rest(struct tree *rows, struct tree *tables)
  * row about all, and the others but the worst in a second table with the words of its fold. Cells
  * have `detail` next to their word.
  */
-static void acceptance_fold(struct tree *page, const char *name, struct tree *rows,
-			    const char *detail)
+static void acceptance_tables_fold(struct tree *page, const char *name, struct tree *rows,
+				   const char *detail)
 {
-	struct tree *tables = tree_list(page, name), *shown = fold_table_of(tables, xstrdup(""));
+	struct tree *tables = tree_list(page, name),
+		    *shown = acceptance_tables_fold_of(tables, xstrdup(""));
 
 	if (rows->count <= MOST_OPEN) {
-		fold_move_rows(rows, shown, 0, rows->count);
+		acceptance_tables_fold_move_rows(rows, shown, 0, rows->count);
 	} else {
-		tree_append(shown, fold_row_of_all(rows, detail));
-		fold_move_rows(rows, shown, FAILED, MOST_WORST);
+		tree_append(shown, acceptance_tables_fold_row_of_all(rows, detail));
+		acceptance_tables_fold_move_rows(rows, shown, FAILED, MOST_WORST);
 		if (shown->count <= LEAST_WORST)
-			fold_move_rows(rows, shown, IN_ORDER + 1, LEAST_WORST + 1 - shown->count);
-		fold_rest(rows, tables);
+			acceptance_tables_fold_move_rows(rows, shown, IN_ORDER + 1,
+							 LEAST_WORST + 1 - shown->count);
+		acceptance_tables_fold_rest(rows, tables);
 	}
 	rows->count = 0;
 	tree_free(rows);
 }
 
-struct tree *acceptance_add_aspect(const struct aspect_judgement *a, enum aspect aspect,
-				   struct tree *cells)
+struct tree *acceptance_tables_add_aspect(const struct aspect_judgement *a, enum aspect aspect,
+					  struct tree *cells)
 {
 	struct tree *cell = tree_item(cells);
 
@@ -203,10 +211,10 @@ struct tree *acceptance_add_aspect(const struct aspect_judgement *a, enum aspect
 	return cell;
 }
 
-static void aspects_add_cell(const struct aspect_judgement *a, enum aspect aspect,
-			     struct tree *cells)
+static void acceptance_tables_aspects_add_cell(const struct aspect_judgement *a, enum aspect aspect,
+					       struct tree *cells)
 {
-	struct tree *cell = acceptance_add_aspect(a, aspect, cells);
+	struct tree *cell = acceptance_tables_add_aspect(a, aspect, cells);
 
 	if (!a || !a->judged)
 		view_text(cell, "detail", a ? a->reason : "");
@@ -217,7 +225,7 @@ static void aspects_add_cell(const struct aspect_judgement *a, enum aspect aspec
 		tree_textf(cell, "detail", "%zu of %zu", a->passed, a->checks);
 }
 
-void acceptance_aspects(const struct acceptance *a, struct tree *page)
+void acceptance_tables_aspects(const struct acceptance *a, struct tree *page)
 {
 	const struct verdicts *v = a->result->judgement;
 	struct tree *columns = tree_list(page, "aspect_columns"), *rows = tree_new(TREE_LIST);
@@ -231,10 +239,11 @@ void acceptance_aspects(const struct acceptance *a, struct tree *page)
 		view_text(row, "serial", v->devices[i].serial);
 		cells = tree_list(row, "cells");
 		for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
-			aspects_add_cell(device_aspect(&v->devices[i], (enum aspect)k),
-					 (enum aspect)k, cells);
+			acceptance_tables_aspects_add_cell(device_aspect(&v->devices[i],
+									 (enum aspect)k),
+							   (enum aspect)k, cells);
 	}
-	acceptance_fold(page, "aspect_tables", rows, "detail");
+	acceptance_tables_fold(page, "aspect_tables", rows, "detail");
 	tree_flag(page, "has_aspects", v->device_count != 0);
 }
 
@@ -256,13 +265,14 @@ struct verdict_matrix {
 #define CONDITION(m) ((m)->suite_count)
 #define ALL(m) ((m)->suite_count + 1)
 
-static struct device_cell *matrix_cell(const struct verdict_matrix *m, size_t device, size_t column)
+static struct device_cell *acceptance_tables_matrix_cell(const struct verdict_matrix *m,
+							 size_t device, size_t column)
 {
 	return &m->cells[device * (m->suite_count + 2) + column];
 }
 
 /* Its column; CONDITION for a suite without cases. */
-static size_t matrix_suite(const struct verdict_matrix *m, const char *suite)
+static size_t acceptance_tables_matrix_suite(const struct verdict_matrix *m, const char *suite)
 {
 	size_t s = 0;
 
@@ -271,9 +281,10 @@ static size_t matrix_suite(const struct verdict_matrix *m, const char *suite)
 	return s;
 }
 
-static void matrix_count_check(const struct verdict_matrix *m, const struct verdict_check *c)
+static void acceptance_tables_matrix_count_check(const struct verdict_matrix *m,
+						 const struct verdict_check *c)
 {
-	size_t suite = matrix_suite(m, c->suite);
+	size_t suite = acceptance_tables_matrix_suite(m, c->suite);
 	char *devices = xstrdup(c->devices), *rest = devices, *id;
 
 	while ((id = strsep(&rest, ","))) {
@@ -281,7 +292,8 @@ static void matrix_count_check(const struct verdict_matrix *m, const struct verd
 		const size_t columns[] = { suite, CONDITION(m), ALL(m) };
 
 		for (size_t k = 0; device != SIZE_MAX && k < ARRAY_SIZE(columns); k++) {
-			struct device_cell *cell = matrix_cell(m, device, columns[k]);
+			struct device_cell *cell =
+				acceptance_tables_matrix_cell(m, device, columns[k]);
 
 			if (k == 0 ? suite == CONDITION(m) : k == 1 && *c->case_id)
 				continue;
@@ -293,7 +305,8 @@ static void matrix_count_check(const struct verdict_matrix *m, const struct verd
 	free(devices);
 }
 
-static void matrix_count_case(const struct verdict_matrix *m, const struct case_result *c)
+static void acceptance_tables_matrix_count_case(const struct verdict_matrix *m,
+						const struct case_result *c)
 {
 	for (size_t d = 0; d < c->device_count; d++) {
 		size_t device = text_index_find(&m->devices, view_string(c->devices[d]), "");
@@ -301,7 +314,8 @@ static void matrix_count_case(const struct verdict_matrix *m, const struct case_
 
 		if (device == SIZE_MAX)
 			continue;
-		cell = matrix_cell(m, device, matrix_suite(m, view_string(c->suite)));
+		cell = acceptance_tables_matrix_cell(
+			m, device, acceptance_tables_matrix_suite(m, view_string(c->suite)));
 		cell->cases++;
 		cell->ran += c->status != CASE_SKIPPED;
 		cell->errors += c->status == CASE_ERROR;
@@ -309,7 +323,7 @@ static void matrix_count_case(const struct verdict_matrix *m, const struct case_
 }
 
 /* The worst first. */
-static enum verdict matrix_worst_verdict(const struct device_cell *cell)
+static enum verdict acceptance_tables_matrix_worst_verdict(const struct device_cell *cell)
 {
 	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE,
 					      VERDICT_WARN, VERDICT_PASS,  VERDICT_SKIP };
@@ -324,10 +338,11 @@ static enum verdict matrix_worst_verdict(const struct device_cell *cell)
 }
 
 /* "12 of 12": how many checks have the word. */
-static void matrix_add_cell(const struct device_cell *cell, bool health, struct tree *list)
+static void acceptance_tables_matrix_add_cell(const struct device_cell *cell, bool health,
+					      struct tree *list)
 {
 	struct tree *item = tree_item(list);
-	enum verdict worst = matrix_worst_verdict(cell);
+	enum verdict worst = acceptance_tables_matrix_worst_verdict(cell);
 
 	if (cell->checks) {
 		acceptance_set_verdict(item, worst);
@@ -349,7 +364,7 @@ static void matrix_add_cell(const struct device_cell *cell, bool health, struct 
 	}
 }
 
-void acceptance_matrix(const struct acceptance *a, struct tree *page)
+void acceptance_tables_matrix(const struct acceptance *a, struct tree *page)
 {
 	const struct result *r = a->result;
 	struct tree *columns = tree_list(page, "matrix_columns"), *rows = tree_new(TREE_LIST);
@@ -357,21 +372,22 @@ void acceptance_matrix(const struct acceptance *a, struct tree *page)
 
 	m.suites = xcalloc(r->case_count + 1, sizeof(*m.suites));
 	for (size_t i = 0; i < r->case_count; i++)
-		if (matrix_suite(&m, view_string(r->cases[i].suite)) == m.suite_count)
+		if (acceptance_tables_matrix_suite(&m, view_string(r->cases[i].suite)) ==
+		    m.suite_count)
 			m.suites[m.suite_count++] = view_string(r->cases[i].suite);
 	m.cells = xcalloc(r->device_count * (m.suite_count + 2) + 1, sizeof(*m.cells));
 	for (size_t i = 0; i < r->device_count; i++)
 		*text_index_at(&m.devices, r->devices[i].id, "") = i;
 	for (size_t i = 0; i < r->judgement->count; i++)
-		matrix_count_check(&m, &r->judgement->checks[i]);
+		acceptance_tables_matrix_count_check(&m, &r->judgement->checks[i]);
 	for (size_t i = 0; i < r->case_count; i++)
-		matrix_count_case(&m, &r->cases[i]);
+		acceptance_tables_matrix_count_case(&m, &r->cases[i]);
 	for (size_t s = 0; s < m.suite_count; s++)
 		tree_item_text(columns, m.suites[s]);
 	tree_item_text(columns, "condition");
 	for (size_t i = 0; i < r->device_count; i++) {
 		const struct device_info *d = &m.result->devices[i];
-		const struct device_cell *all = matrix_cell(&m, i, ALL(&m));
+		const struct device_cell *all = acceptance_tables_matrix_cell(&m, i, ALL(&m));
 		struct tree *row = tree_item(rows), *cells;
 
 		view_text(row, "device", d->id);
@@ -380,12 +396,14 @@ void acceptance_matrix(const struct acceptance *a, struct tree *page)
 		view_text(row, "serial", d->serial);
 		view_text(row, "pci", d->pci);
 		tree_text(row, "kind",
-			  all->checks ? acceptance_kind(matrix_worst_verdict(all)) : "none");
+			  all->checks ? acceptance_kind(acceptance_tables_matrix_worst_verdict(all))
+				      : "none");
 		cells = tree_list(row, "cells");
 		for (size_t s = 0; s <= CONDITION(&m); s++)
-			matrix_add_cell(matrix_cell(&m, i, s), s == CONDITION(&m), cells);
+			acceptance_tables_matrix_add_cell(acceptance_tables_matrix_cell(&m, i, s),
+							  s == CONDITION(&m), cells);
 	}
-	acceptance_fold(page, "matrix_tables", rows, "count");
+	acceptance_tables_fold(page, "matrix_tables", rows, "count");
 	tree_flag(page, "has_matrix", r->device_count != 0);
 	text_index_release(&m.devices);
 	free(m.suites);

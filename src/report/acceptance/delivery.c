@@ -136,7 +136,7 @@ static void delivery_add_details(struct tree *item, const char *host, const stru
 				device_aspect(&v->devices[i], (enum aspect)k);
 			bool judged = a && a->judged && isfinite(a->margin);
 
-			tree_text(acceptance_add_aspect(a, (enum aspect)k, cells), "detail",
+			tree_text(acceptance_tables_add_aspect(a, (enum aspect)k, cells), "detail",
 				  judged ? format_margin(a->margin).text : "");
 		}
 	}

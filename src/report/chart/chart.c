@@ -11,7 +11,7 @@
 
 /* Fits lines of time over size: latency and bandwidth, a row for each line. */
 
-static bool chart_fit_series(const struct chart_series *series, struct fit *fit)
+static bool chart_series_fit(const struct chart_series *series, struct fit *fit)
 {
 	double *sizes = xcalloc(series->count + 1, sizeof(*sizes));
 	double *seconds = xcalloc(series->count + 1, sizeof(*seconds));
@@ -28,7 +28,7 @@ static bool chart_fit_series(const struct chart_series *series, struct fit *fit)
 }
 
 /* "6.01 µs ± 3.2 %" */
-static char *chart_fit_with_error(double value, const char *unit, double error)
+static char *chart_error_of_fit(double value, const char *unit, double error)
 {
 	struct formatted quantity = format_quantity(value, unit);
 
@@ -37,7 +37,7 @@ static char *chart_fit_with_error(double value, const char *unit, double error)
 	return xasprintf("%s ± %s", quantity.text, format_percent(error / value).text);
 }
 
-static const char *text_at_x(const struct chart_series *series, double x)
+static const char *chart_text_at_x(const struct chart_series *series, double x)
 {
 	for (size_t p = 0; p < series->count; p++)
 		if (series->points[p].x == x)
@@ -45,18 +45,19 @@ static const char *text_at_x(const struct chart_series *series, double x)
 	return "";
 }
 
-static void fit_add_row(struct tree *rows, const struct chart_series *series, const struct fit *fit)
+static void chart_add_fit_row(struct tree *rows, const struct chart_series *series,
+			      const struct fit *fit)
 {
 	struct tree *row = tree_item(rows);
 	struct formatted typical, worst;
 
 	tree_text(row, "name", *series->name ? series->name : "all");
-	tree_text_owned(row, "latency", chart_fit_with_error(fit->alpha, "s", fit->alpha_error));
-	tree_text_owned(row, "rate", chart_fit_with_error(fit->beta, "B/s", fit->beta_error));
+	tree_text_owned(row, "latency", chart_error_of_fit(fit->alpha, "s", fit->alpha_error));
+	tree_text_owned(row, "rate", chart_error_of_fit(fit->beta, "B/s", fit->beta_error));
 	typical = format_percent(fit->deviation);
 	worst = format_percent(fit->worst);
 	tree_textf(row, "deviation", "%s, at most %s at %s", typical.text, worst.text,
-		   text_at_x(series, fit->worst_size));
+		   chart_text_at_x(series, fit->worst_size));
 }
 
 /* A grid of words: rows and columns are numbers, a colour for each word. */
@@ -67,8 +68,8 @@ static void fit_add_row(struct tree *rows, const struct chart_series *series, co
 #define CELL_WIDEST 110.0
 #define NAME_LONGEST 11
 
-static void map_draw_cell(struct tree *list, const struct chart_point *point, double x, double y,
-			  double width)
+static void chart_map_draw_cell(struct tree *list, const struct chart_point *point, double x,
+				double y, double width)
 {
 	struct tree *cell = tree_item(list);
 	size_t longest = (size_t)fmax(width / CHART_CHARACTER, 3);
@@ -77,7 +78,7 @@ static void map_draw_cell(struct tree *list, const struct chart_point *point, do
 	chart_coordinate(cell, "y", y);
 	chart_coordinate(cell, "middle", x + width / 2);
 	chart_coordinate(cell, "text_y", y + CELL / 2 + 4);
-	tree_text(cell, "colour", point ? chart_style(point->style)->colour : "#ffffff");
+	tree_text(cell, "colour", point ? chart_key_style(point->style)->colour : "#ffffff");
 	tree_text_owned(cell, "words",
 			format_label(point && point->label ? point->label : "\u2013", longest));
 }
@@ -100,8 +101,8 @@ static void chart_map_draw(const struct chart *chart, struct tree *map)
 		tree_text_owned(name, "name", format_label(chart->series[s].name, NAME_LONGEST));
 		chart_coordinate(name, "y", y + CELL / 2 + 4);
 		for (size_t c = 0; c < count; c++)
-			map_draw_cell(cells, chart_point_named(&chart->series[s], texts[c]),
-				      LEFT + width * (double)c, y, width);
+			chart_map_draw_cell(cells, chart_point_named(&chart->series[s], texts[c]),
+					    LEFT + width * (double)c, y, width);
 	}
 	for (size_t c = 0; c < count; c++) {
 		struct tree *name = tree_item(columns);
@@ -129,7 +130,7 @@ static const struct {
 	[CHART_HEATMAP] = { "heatmap", chart_heatmap_draw },
 	[CHART_STRIP] = { "strip", chart_strip_draw },
 	[CHART_STACKED] = { "stacked", chart_stacked_draw },
-	[CHART_TIMELINE] = { "timeline", chart_timeline_draw },
+	[CHART_TIMELINE] = { "timeline", chart_stacked_timeline_draw },
 	[CHART_MAP] = { "map", chart_map_draw },
 };
 
@@ -212,14 +213,14 @@ struct extent chart_extent(const struct chart *chart)
 
 	for (size_t s = 0; s < chart->count; s++) {
 		for (size_t p = 0; p < chart->series[s].count; p++) {
-			extent_add(&extent, chart->series[s].points[p].y);
-			extent_add(&extent, chart->series[s].points[p].low);
-			extent_add(&extent, chart->series[s].points[p].high);
-			extent_add(&extent, chart->series[s].points[p].ideal);
+			scale_extent_add(&extent, chart->series[s].points[p].y);
+			scale_extent_add(&extent, chart->series[s].points[p].low);
+			scale_extent_add(&extent, chart->series[s].points[p].high);
+			scale_extent_add(&extent, chart->series[s].points[p].ideal);
 			for (size_t i = 0; chart->kind == CHART_BARS &&
 					   i < chart->series[s].points[p].sample_count;
 			     i++)
-				extent_add(&extent, chart->series[s].points[p].samples[i]);
+				scale_extent_add(&extent, chart->series[s].points[p].samples[i]);
 		}
 	}
 	return extent;
@@ -409,8 +410,8 @@ static double chart_label_middle(const struct scale *scale, const struct tick *t
 }
 
 /* Horizontal labels: every n-th is shown, so that no two touch. */
-static bool labels_touch(const struct scale *scale, const struct tick *ticks, size_t count,
-			 size_t every, double width)
+static bool chart_labels_touch(const struct scale *scale, const struct tick *ticks, size_t count,
+			       size_t every, double width)
 {
 	double free_from = -HUGE_VAL;
 
@@ -433,7 +434,7 @@ void chart_ticks(struct tree *map, const char *name, const struct scale *scale, 
 	struct tree *list = tree_list(map, name);
 	size_t every = 1;
 
-	while (width > 0 && every < count && labels_touch(scale, ticks, count, every, width))
+	while (width > 0 && every < count && chart_labels_touch(scale, ticks, count, every, width))
 		every++;
 	for (size_t i = 0; i < count; i++) {
 		struct tree *tick = tree_item(list);
@@ -531,7 +532,7 @@ void chart_draw(const struct chart *chart, struct tree *charts)
 		for (size_t s = 0; s < chart->count; s++) {
 			struct fit fit;
 
-			if (!chart_fit_series(&chart->series[s], &fit))
+			if (!chart_series_fit(&chart->series[s], &fit))
 				continue;
 			if (!rows) {
 				struct tree *shown = tree_item(table);
@@ -539,12 +540,12 @@ void chart_draw(const struct chart *chart, struct tree *charts)
 				tree_text(shown, "of", chart->title);
 				rows = tree_list(shown, "fits");
 			}
-			fit_add_row(rows, &chart->series[s], &fit);
+			chart_add_fit_row(rows, &chart->series[s], &fit);
 		}
 	}
 	tree_flag(map, "tabled", !chart->listed && !empty);
 	if (!chart->listed)
 		chart_table(chart, map);
 	if (!empty)
-		chart_csv(chart, map);
+		chart_files_csv(chart, map);
 }

@@ -123,7 +123,7 @@ void chart_bars_draw(const struct chart *chart, struct tree *map);
 void chart_heatmap_draw(const struct chart *chart, struct tree *map);
 void chart_strip_draw(const struct chart *chart, struct tree *map);
 void chart_stacked_draw(const struct chart *chart, struct tree *map);
-void chart_timeline_draw(const struct chart *chart, struct tree *map);
+void chart_stacked_timeline_draw(const struct chart *chart, struct tree *map);
 
 #define CHART_STYLES 12 /* then they repeat */
 
@@ -140,13 +140,13 @@ struct chart_style {
 	const char *colour, *dash; /* dash: "none" or a stroke-dasharray */
 	const char *ink;           /* of text upon the colour */
 };
-const struct chart_style *chart_style(size_t series);
+const struct chart_style *chart_key_style(size_t series);
 #define CHART_SHADES 9
 struct chart_shade {
 	const char *colour, *ink; /* ink: of text upon the colour */
 };
 /* CHART_HEATMAP: of a value at `position` from 0, the lowest, to 1. */
-const struct chart_shade *chart_shade(double position);
+const struct chart_shade *chart_key_shade(double position);
 struct extent chart_extent(const struct chart *chart); /* of y with intervals */
 size_t chart_characters(const char *text);             /* of UTF-8 */
 /* px for the names of series, or of points, on the left: at least 4 characters, at most `most`. */
@@ -207,14 +207,14 @@ struct chart_column {
 	const char *text;
 	double x;
 };
-struct chart_column *chart_columns(const struct chart *chart, size_t *count);
+struct chart_column *chart_table_columns(const struct chart *chart, size_t *count);
 
 /* Charts of a page as files: ID.svg to be placed elsewhere, ID.csv to be drawn anew. */
 /*
  * For chart_draw(): attaches the CSV to the chart's map, a row per point in base units (RFC 4180);
  * unknown numbers are empty.
  */
-void chart_csv(const struct chart *chart, struct tree *map);
+void chart_files_csv(const struct chart *chart, struct tree *map);
 
 /* The words that a chart carries wherever it is placed. */
 struct chart_source {

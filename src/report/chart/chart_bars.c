@@ -60,8 +60,8 @@ static double bars_value_width(const struct chart *chart)
  * All whiskers are one path, drawn twice: the wider one below, in the colour of paper, parts them
  * from their bars.
  */
-static void add_whisker(const struct scale *scale, const struct chart_point *point, double middle,
-			struct text *path)
+static void chart_bars_add_whisker(const struct scale *scale, const struct chart_point *point,
+				   double middle, struct text *path)
 {
 	if (!isfinite(point->y) || !isfinite(point->low) || !isfinite(point->high))
 		return;
@@ -93,8 +93,9 @@ static void bars_add_dots(const struct scale *scale, const struct chart_point *p
 }
 
 /* The tick with its number in grey, after the value: it is not read as the value. */
-static void draw_ideal(const struct chart *chart, const struct scale *scale, struct tree *row,
-		       const struct chart_point *point, double y, double value_end)
+static void chart_bars_draw_ideal(const struct chart *chart, const struct scale *scale,
+				  struct tree *row, const struct chart_point *point, double y,
+				  double value_end)
 {
 	struct text path = TEXT_EMPTY;
 	bool there = isfinite(point->ideal);
@@ -131,7 +132,7 @@ static double bars_place_value(const struct scale *scale, struct tree *row,
 		x = fmax(x, ideal + VALUE_GAP);
 	tree_flag(row, "inside", fits);
 	tree_text(row, "value_ink",
-		  point->look == CHART_SOLID ? chart_style(point->style)->ink : "#1a1a1a");
+		  point->look == CHART_SOLID ? chart_key_style(point->style)->ink : "#1a1a1a");
 	chart_coordinate(row, "value_x", fits ? inside : x);
 	return fits ? end : x + bars_text_width(value);
 }
@@ -143,7 +144,7 @@ static void bars_draw_bar(const struct chart *chart, const struct scale *scale, 
 	bool there = isfinite(point->y), mark = there && chart->y_scale != SCALE_LINEAR;
 	const struct formatted value = chart_value(chart, point);
 
-	tree_text(row, "colour", chart_style(point->style)->colour);
+	tree_text(row, "colour", chart_key_style(point->style)->colour);
 	tree_flag(row, "there", there);
 	tree_flag(row, "hollow", point->look != CHART_SOLID);
 	tree_text(row, "outline", point->look == CHART_DASHED ? "4 2" : "none");
@@ -154,8 +155,8 @@ static void bars_draw_bar(const struct chart *chart, const struct scale *scale, 
 	chart_coordinate(row, "bar_y", y + (ROW - BAR) / 2);
 	chart_coordinate(row, "value_y", y + ROW / 2 + 4);
 	tree_text(row, "value", value.text);
-	draw_ideal(chart, scale, row, point, y,
-		   bars_place_value(scale, row, point, value.text, mark ? end : base));
+	chart_bars_draw_ideal(chart, scale, row, point, y,
+			      bars_place_value(scale, row, point, value.text, mark ? end : base));
 }
 
 /* `above`: names are above their bars. Returns the bottom of the last bar. */
@@ -187,7 +188,7 @@ static double bars_draw_groups(const struct chart *chart, const struct scale *sc
 			chart_coordinate(row, "name_y", y + (above ? 11 : ROW / 2 + 4));
 			y += above ? CHART_NAME_ROW : 0;
 			bars_draw_bar(chart, scale, row, &series->points[p], y, base);
-			add_whisker(scale, &series->points[p], y + ROW / 2, &whiskers);
+			chart_bars_add_whisker(scale, &series->points[p], y + ROW / 2, &whiskers);
 			bars_add_dots(scale, &series->points[p], y + ROW / 2, &dots);
 		}
 		chart_coordinate(group, "base_bottom", y);
@@ -221,7 +222,7 @@ void chart_bars_draw(const struct chart *chart, struct tree *map)
 	double base, bottom;
 
 	left = above ? LEFT_BELOW : left;
-	extent_add(&extent, chart->reference);
+	scale_extent_add(&extent, chart->reference);
 	scale_init(&scale, chart->y_scale, extent, chart->y_unit, left, right);
 	base = isfinite(chart->reference)       ? scale_at(&scale, chart->reference)
 	       : chart->y_scale == SCALE_LINEAR ? scale_at(&scale, 0)

@@ -27,15 +27,15 @@ static void chart_files_add_field(struct text *out, const char *s)
 	text_add_char(out, '"');
 }
 
-static void chart_csv_add_number(struct text *out, double value)
+static void chart_files_csv_add_number(struct text *out, double value)
 {
 	char text[64];
 
 	text_addf(out, ",%s", isfinite(value) ? decimal_text(value, 0, text, sizeof(text)) : "");
 }
 
-static void chart_csv_add_axis(struct text *out, const char *name, const char *unit,
-			       const char *fallback)
+static void chart_files_csv_add_axis(struct text *out, const char *name, const char *unit,
+				     const char *fallback)
 {
 	/* A program's numbers have one unit, whatever people asked in. */
 	const char *shown = unit && strcmp(unit, UNITS_BINARY) == 0 ? "B" : unit;
@@ -47,13 +47,13 @@ static void chart_csv_add_axis(struct text *out, const char *name, const char *u
 	free(words);
 }
 
-void chart_csv(const struct chart *chart, struct tree *map)
+void chart_files_csv(const struct chart *chart, struct tree *map)
 {
 	struct text csv = TEXT_EMPTY;
 
 	text_add(&csv, "\"series\",\"point\"");
-	chart_csv_add_axis(&csv, chart->x_name, chart->x_unit, "x");
-	chart_csv_add_axis(&csv, chart->y_name, chart->y_unit, "y");
+	chart_files_csv_add_axis(&csv, chart->x_name, chart->x_unit, "x");
+	chart_files_csv_add_axis(&csv, chart->y_name, chart->y_unit, "y");
 	text_add(&csv, ",\"low\",\"high\",\"n\"\r\n");
 	for (size_t s = 0; s < chart->count; s++)
 		for (size_t p = 0; p < chart->series[s].count; p++) {
@@ -62,10 +62,10 @@ void chart_csv(const struct chart *chart, struct tree *map)
 			chart_files_add_field(&csv, chart->series[s].name);
 			text_add_char(&csv, ',');
 			chart_files_add_field(&csv, point->text);
-			chart_csv_add_number(&csv, point->x);
-			chart_csv_add_number(&csv, point->y);
-			chart_csv_add_number(&csv, point->low);
-			chart_csv_add_number(&csv, point->high);
+			chart_files_csv_add_number(&csv, point->x);
+			chart_files_csv_add_number(&csv, point->y);
+			chart_files_csv_add_number(&csv, point->low);
+			chart_files_csv_add_number(&csv, point->high);
 			text_addf(&csv, ",%zu\r\n", point->n);
 		}
 	map->attached = text_detach(&csv);
@@ -77,8 +77,8 @@ struct writer {
 	struct error *err;
 };
 
-static void write_file(const struct writer *w, const char *id, const char *ending,
-		       const struct text *content)
+static void chart_files_write_one(const struct writer *w, const char *id, const char *ending,
+				  const struct text *content)
 {
 	char *path = xasprintf("%s/%s.%s", w->directory, id, ending);
 
@@ -87,7 +87,7 @@ static void write_file(const struct writer *w, const char *id, const char *endin
 }
 
 /* Bytes of the first line of `words`: whole words, at most `longest` bytes. */
-static size_t svg_line_length(const char *words, size_t longest)
+static size_t chart_files_svg_line_length(const char *words, size_t longest)
 {
 	size_t n = strlen(words);
 
@@ -104,11 +104,11 @@ static size_t svg_line_length(const char *words, size_t longest)
 }
 
 /* Lines of text of at most `longest` bytes from `y` on; returns the y of the next one. */
-static double svg_add_lines(struct text *svg, const char *words, size_t longest, double y,
-			    const char *look)
+static double chart_files_svg_add_lines(struct text *svg, const char *words, size_t longest,
+					double y, const char *look)
 {
 	while (*words) {
-		size_t n = svg_line_length(words, longest);
+		size_t n = chart_files_svg_line_length(words, longest);
 
 		text_addf(svg, "<text x=\"4\" y=\"%.0f\" %s>", y, look);
 		template_escape(svg, words, n);
@@ -120,7 +120,7 @@ static double svg_add_lines(struct text *svg, const char *words, size_t longest,
 }
 
 /* The number after `key` of the drawing's first element, which chart templates write. */
-static double svg_length(const char *svg, const char *key)
+static double chart_files_svg_length(const char *svg, const char *key)
 {
 	const char *at = strstr(svg, key);
 
@@ -128,18 +128,20 @@ static double svg_length(const char *svg, const char *key)
 }
 
 /* `drawn`: the drawing without "<svg " and "</svg>", whose ground and namespace are a page's. */
-static void svg_with_words(const struct tree *chart, const char *drawn, size_t length,
-			   const struct chart_source *source, struct text *svg)
+static void chart_files_svg_with_words(const struct tree *chart, const char *drawn, size_t length,
+				       const struct chart_source *source, struct text *svg)
 {
-	double width = svg_length(drawn, " width=\""), y, bottom;
+	double width = chart_files_svg_length(drawn, " width=\""), y, bottom;
 	size_t longest = (size_t)(width / CHART_CHARACTER);
 	struct text head = TEXT_EMPTY, foot = TEXT_EMPTY;
 
-	y = svg_add_lines(&head, tree_member_text(chart, "title"), longest * 9 / 11, 16,
-			  "font-size=\"13\" font-weight=\"600\"");
-	y = svg_add_lines(&head, tree_member_text(chart, "shows"), longest, y, "fill=\"#595959\"");
-	bottom = y + svg_length(drawn, " height=\"");
-	bottom = svg_add_lines(&foot, source->shown, longest, bottom + 4, "fill=\"#595959\"");
+	y = chart_files_svg_add_lines(&head, tree_member_text(chart, "title"), longest * 9 / 11, 16,
+				      "font-size=\"13\" font-weight=\"600\"");
+	y = chart_files_svg_add_lines(&head, tree_member_text(chart, "shows"), longest, y,
+				      "fill=\"#595959\"");
+	bottom = y + chart_files_svg_length(drawn, " height=\"");
+	bottom = chart_files_svg_add_lines(&foot, source->shown, longest, bottom + 4,
+					   "fill=\"#595959\"");
 	text_addf(svg,
 		  "<svg xmlns=\"http://www.w3.org/2000/svg\" style=\"background:#ffffff\" "
 		  "viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
@@ -157,8 +159,10 @@ static void svg_with_words(const struct tree *chart, const char *drawn, size_t l
 	text_release(&foot);
 }
 
-static enum status svg_render(const struct tree *chart, const struct chart_source *source,
-			      const char *template_dir, struct text *svg, struct error *err)
+static enum status chart_files_svg_render(const struct tree *chart,
+					  const struct chart_source *source,
+					  const char *template_dir, struct text *svg,
+					  struct error *err)
 {
 	static const char start[] = "<svg ", end[] = "</svg>";
 	struct text drawn = TEXT_EMPTY;
@@ -167,7 +171,7 @@ static enum status svg_render(const struct tree *chart, const struct chart_sourc
 	if (template_render("chart_file", template_dir, chart, &drawn, err) == STATUS_OK &&
 	    drawn.length && (first = strstr(drawn.data, start)) && (last = strstr(first, end))) {
 		first += strlen(start);
-		svg_with_words(chart, first, (size_t)(last - first), source, svg);
+		chart_files_svg_with_words(chart, first, (size_t)(last - first), source, svg);
 	}
 	text_release(&drawn);
 	return err->status;
@@ -190,11 +194,12 @@ static void chart_files_write_below(const struct writer *w, const struct tree *t
 		struct text csv = TEXT_EMPTY, svg = TEXT_EMPTY;
 
 		text_add(&csv, tree->attached);
-		write_file(w, id, "csv", &csv);
+		chart_files_write_one(w, id, "csv", &csv);
 		if (w->err->status == STATUS_OK &&
-		    svg_render(tree, w->source, w->template_dir, &svg, w->err) == STATUS_OK &&
+		    chart_files_svg_render(tree, w->source, w->template_dir, &svg, w->err) ==
+			    STATUS_OK &&
 		    svg.length)
-			write_file(w, id, "svg", &svg);
+			chart_files_write_one(w, id, "svg", &svg);
 		text_release(&csv);
 		text_release(&svg);
 		return;
@@ -242,7 +247,7 @@ enum status chart_file_render(const struct tree *page, const char *id,
 			  "--chart %s: the page has no such chart; its charts are %s", id,
 			  ids.length ? ids.data : "none");
 	else
-		svg_render(chart, source, template_dir, svg, err);
+		chart_files_svg_render(chart, source, template_dir, svg, err);
 	text_release(&ids);
 	return err->status;
 }

@@ -20,7 +20,7 @@ static const struct chart_shade *heatmap_shade(const struct extent *extent, doub
 {
 	double low = fmin(extent->min, 0.8 * extent->max);
 
-	return chart_shade(extent->max > low ? (value - low) / (extent->max - low) : 0.5);
+	return chart_key_shade(extent->max > low ? (value - low) / (extent->max - low) : 0.5);
 }
 
 static int heatmap_name_order(const void *a, const void *b)
@@ -62,8 +62,8 @@ static size_t heatmap_name_stride(double room, double step)
 }
 
 /* Names all columns whose cells have numbers, though long names may touch. */
-static size_t every_column(const struct heatmap_grid *grid, const char *const *columns,
-			   size_t count)
+static size_t chart_heatmap_every_column(const struct heatmap_grid *grid,
+					 const char *const *columns, size_t count)
 {
 	double room = 0;
 
@@ -108,9 +108,9 @@ void chart_heatmap_draw(const struct chart *chart, struct tree *map)
 	qsort(columns, count, sizeof(*columns), heatmap_name_order);
 	for (size_t s = 0; s < chart->count; s++)
 		for (size_t p = 0; p < chart->series[s].count; p++)
-			extent_add(&grid.extent, chart->series[s].points[p].y);
-	extent_add(&grid.extent, chart->range.min);
-	extent_add(&grid.extent, chart->range.max);
+			scale_extent_add(&grid.extent, chart->series[s].points[p].y);
+	scale_extent_add(&grid.extent, chart->range.min);
+	scale_extent_add(&grid.extent, chart->range.max);
 	unit = format_unit(grid.extent.max, chart->y_unit, &grid.factor);
 	grid.cell_width = fmin((CHART_WIDTH - grid.left - 4) / (double)count, 120);
 	grid.cell_height = fmin(grid.cell_width, CELL_TALLEST);
@@ -126,7 +126,7 @@ void chart_heatmap_draw(const struct chart *chart, struct tree *map)
 				  : "from the row to the column");
 	tree_text(map, "y_title", chart->y_name);
 	names = tree_list(map, "column_names");
-	for (size_t c = 0; c < count; c += every_column(&grid, columns, count)) {
+	for (size_t c = 0; c < count; c += chart_heatmap_every_column(&grid, columns, count)) {
 		struct tree *name = tree_item(names);
 
 		tree_text_owned(name, "name", format_label(columns[c], NAME_LONGEST));

@@ -36,12 +36,12 @@ static const struct chart_shade shades[CHART_SHADES] = {
 	{ "#216da6", WHITE }, { "#115289", WHITE }, { "#083a66", WHITE },
 };
 
-const struct chart_style *chart_style(size_t series)
+const struct chart_style *chart_key_style(size_t series)
 {
 	return &styles[series % CHART_STYLES];
 }
 
-const struct chart_shade *chart_shade(double position)
+const struct chart_shade *chart_key_shade(double position)
 {
 	return &shades[(size_t)(position * (CHART_SHADES - 1) + 0.5)];
 }
@@ -57,7 +57,7 @@ static double chart_key_column_width(double width, size_t columns)
 }
 
 /* Characters that fit into one of the columns. */
-static size_t room_of(double width, size_t columns)
+static size_t chart_key_room_of(double width, size_t columns)
 {
 	return (size_t)((chart_key_column_width(width, columns) - SQUARE) / CHARACTER);
 }
@@ -67,7 +67,8 @@ size_t chart_key_columns(const char *const *names, size_t count, double width)
 	size_t columns = COLUMNS;
 
 	for (size_t i = 0; i < count; i++)
-		while (columns > 1 && chart_characters(names[i]) > room_of(width, columns))
+		while (columns > 1 &&
+		       chart_characters(names[i]) > chart_key_room_of(width, columns))
 			columns--;
 	return columns;
 }
@@ -81,7 +82,7 @@ void chart_key_item(struct tree *key, double width, size_t columns, const char *
 	struct tree *item = tree_item(key);
 
 	tree_text(item, "colour", colour);
-	tree_text_owned(item, "name", format_label(name, room_of(width, columns)));
+	tree_text_owned(item, "name", format_label(name, chart_key_room_of(width, columns)));
 	chart_coordinate(item, "x", x);
 	chart_coordinate(item, "y", y);
 	chart_coordinate(item, "text_x", x + SQUARE);
@@ -93,7 +94,7 @@ double chart_key_height(size_t count, size_t columns)
 	return 4 + ROW * (double)((count + columns - 1) / columns);
 }
 
-static bool key_style_is_used(const struct chart *chart, size_t style)
+static bool chart_key_style_is_used(const struct chart *chart, size_t style)
 {
 	for (size_t s = 0; s < chart->count; s++)
 		for (size_t p = 0; p < chart->series[s].count; p++)
@@ -108,15 +109,15 @@ double chart_key(const struct chart *chart, struct tree *map)
 	size_t columns = COLUMNS;
 
 	for (size_t i = 0; chart->key && chart->key[i]; i++) {
-		size_t fit = key_style_is_used(chart, i)
+		size_t fit = chart_key_style_is_used(chart, i)
 				     ? chart_key_columns(&chart->key[i], 1, CHART_WIDTH)
 				     : COLUMNS;
 
 		columns = fit < columns ? fit : columns;
 	}
 	for (size_t i = 0; chart->key && chart->key[i]; i++)
-		if (key_style_is_used(chart, i))
-			chart_key_item(key, CHART_WIDTH, columns, chart_style(i)->colour,
+		if (chart_key_style_is_used(chart, i))
+			chart_key_item(key, CHART_WIDTH, columns, chart_key_style(i)->colour,
 				       chart->key[i]);
 	return chart_key_height(key->count, columns);
 }

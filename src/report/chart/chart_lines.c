@@ -27,7 +27,7 @@ struct lines_chart {
 	size_t label_longest;
 };
 
-static int lines_by_x(const void *a, const void *b)
+static int chart_lines_by_x(const void *a, const void *b)
 {
 	const struct chart_point *p = a, *q = b;
 
@@ -35,7 +35,8 @@ static int lines_by_x(const void *a, const void *b)
 }
 
 /* Keeps the lowest and the highest point of each pixel column, in order. Returns how many. */
-static size_t lines_decimate(const struct lines_chart *l, struct chart_point *points, size_t count)
+static size_t chart_lines_decimate(const struct lines_chart *l, struct chart_point *points,
+				   size_t count)
 {
 	size_t kept = 0;
 
@@ -56,8 +57,9 @@ static size_t lines_decimate(const struct lines_chart *l, struct chart_point *po
 }
 
 /* The series' drawable points in order of x; the array is the caller's, the texts are not. */
-static struct chart_point *lines_order_points(const struct lines_chart *l,
-					      const struct chart_series *series, size_t *count)
+static struct chart_point *chart_lines_order_points(const struct lines_chart *l,
+						    const struct chart_series *series,
+						    size_t *count)
 {
 	struct chart_point *points = xmalloc((series->count + 1) * sizeof(*points));
 	size_t n = 0;
@@ -66,12 +68,12 @@ static struct chart_point *lines_order_points(const struct lines_chart *l,
 		if (isfinite(series->points[p].x) &&
 		    (l->x.kind == SCALE_LINEAR || series->points[p].x > 0))
 			points[n++] = series->points[p];
-	qsort(points, n, sizeof(*points), lines_by_x);
-	*count = n > DECIMATE_FROM ? lines_decimate(l, points, n) : n;
+	qsort(points, n, sizeof(*points), chart_lines_by_x);
+	*count = n > DECIMATE_FROM ? chart_lines_decimate(l, points, n) : n;
 	return points;
 }
 
-static void lines_path_add_point(struct text *path, char command, double x, double y)
+static void chart_lines_path_add_point(struct text *path, char command, double x, double y)
 {
 	text_add_char(path, command);
 	chart_number(path, x);
@@ -79,8 +81,8 @@ static void lines_path_add_point(struct text *path, char command, double x, doub
 	chart_number(path, y);
 }
 
-static void draw_line(const struct lines_chart *l, struct tree *map,
-		      const struct chart_point *points, size_t count)
+static void chart_lines_draw_one(const struct lines_chart *l, struct tree *map,
+				 const struct chart_point *points, size_t count)
 {
 	struct text path = TEXT_EMPTY;
 	bool pen_down = false;
@@ -90,16 +92,17 @@ static void draw_line(const struct lines_chart *l, struct tree *map,
 			pen_down = false; /* a gap, not a line across missing points */
 			continue;
 		}
-		lines_path_add_point(&path, pen_down ? 'L' : 'M', scale_at(&l->x, points[p].x),
-				     scale_at(&l->y, points[p].y));
+		chart_lines_path_add_point(&path, pen_down ? 'L' : 'M',
+					   scale_at(&l->x, points[p].x),
+					   scale_at(&l->y, points[p].y));
 		pen_down = true;
 	}
 	tree_text_owned(map, "line", text_detach(&path));
 }
 
-static void lines_draw_marks(const struct lines_chart *l, struct tree *map,
-			     const struct chart_series *series, const struct chart_point *points,
-			     size_t count)
+static void chart_lines_draw_marks(const struct lines_chart *l, struct tree *map,
+				   const struct chart_series *series,
+				   const struct chart_point *points, size_t count)
 {
 	struct text marks = TEXT_EMPTY, whiskers = TEXT_EMPTY;
 
@@ -115,16 +118,16 @@ static void lines_draw_marks(const struct lines_chart *l, struct tree *map,
 			chart_marker(&marks, series->mark, x, scale_at(&l->y, points[p].y));
 		if (!isfinite(points[p].low) || !isfinite(points[p].high))
 			continue;
-		lines_path_add_point(&whiskers, 'M', x, scale_at(&l->y, points[p].low));
-		lines_path_add_point(&whiskers, 'L', x, scale_at(&l->y, points[p].high));
+		chart_lines_path_add_point(&whiskers, 'M', x, scale_at(&l->y, points[p].low));
+		chart_lines_path_add_point(&whiskers, 'L', x, scale_at(&l->y, points[p].high));
 	}
 	tree_text_owned(map, "marks", text_detach(&marks));
 	tree_text_owned(map, "whiskers", text_detach(&whiskers));
 }
 
 /* The interval as an area: there along the upper ends, back along the lower ones. */
-static void lines_draw_band(const struct lines_chart *l, struct tree *map,
-			    const struct chart_point *points, size_t count)
+static void chart_lines_draw_band(const struct lines_chart *l, struct tree *map,
+				  const struct chart_point *points, size_t count)
 {
 	struct text path = TEXT_EMPTY;
 
@@ -134,12 +137,12 @@ static void lines_draw_band(const struct lines_chart *l, struct tree *map,
 		while (end < count && isfinite(points[end].low) && isfinite(points[end].high))
 			end++;
 		for (size_t p = start; end - start > 1 && p < end; p++)
-			lines_path_add_point(&path, p == start ? 'M' : 'L',
-					     scale_at(&l->x, points[p].x),
-					     scale_at(&l->y, points[p].high));
+			chart_lines_path_add_point(&path, p == start ? 'M' : 'L',
+						   scale_at(&l->x, points[p].x),
+						   scale_at(&l->y, points[p].high));
 		for (size_t p = end; end - start > 1 && p > start; p--)
-			lines_path_add_point(&path, 'L', scale_at(&l->x, points[p - 1].x),
-					     scale_at(&l->y, points[p - 1].low));
+			chart_lines_path_add_point(&path, 'L', scale_at(&l->x, points[p - 1].x),
+						   scale_at(&l->y, points[p - 1].low));
 		if (end - start > 1)
 			text_add_char(&path, 'Z');
 		start = end == start ? start + 1 : end;
@@ -152,7 +155,7 @@ struct label {
 	double x, wanted, y; /* the line's end; where the label goes */
 };
 
-static int labels_by_height(const void *a, const void *b)
+static int chart_lines_labels_by_height(const void *a, const void *b)
 {
 	const struct label *p = a, *q = b;
 
@@ -161,8 +164,8 @@ static int labels_by_height(const void *a, const void *b)
 	return (p->series > q->series) - (p->series < q->series);
 }
 
-static void lines_draw_labels(const struct lines_chart *l, struct tree *map, struct label *labels,
-			      size_t count)
+static void chart_lines_draw_labels(const struct lines_chart *l, struct tree *map,
+				    struct label *labels, size_t count)
 {
 	struct tree *list = tree_list(map, "labels");
 	const char **names = xcalloc(count + 1, sizeof(*names));
@@ -173,7 +176,7 @@ static void lines_draw_labels(const struct lines_chart *l, struct tree *map, str
 	 * Labels in order of height, each at least LABEL_HEIGHT below the one above, none below
 	 * the plot.
 	 */
-	qsort(labels, count, sizeof(*labels), labels_by_height);
+	qsort(labels, count, sizeof(*labels), chart_lines_labels_by_height);
 	for (size_t i = 0; i < count; i++) {
 		labels[i].y = fmax(labels[i].wanted, TOP);
 		if (i)
@@ -190,10 +193,10 @@ static void lines_draw_labels(const struct lines_chart *l, struct tree *map, str
 		struct text mark = TEXT_EMPTY, leader = TEXT_EMPTY;
 
 		chart_marker(&mark, series->mark, l->right + 14, labels[i].y);
-		lines_path_add_point(&leader, 'M', labels[i].x + 4, labels[i].wanted);
-		lines_path_add_point(&leader, 'L', l->right + 9, labels[i].y);
+		chart_lines_path_add_point(&leader, 'M', labels[i].x + 4, labels[i].wanted);
+		chart_lines_path_add_point(&leader, 'L', l->right + 9, labels[i].y);
 		tree_textf(label, "place", "%zu", labels[i].series);
-		tree_text(label, "colour", chart_style(series->style)->colour);
+		tree_text(label, "colour", chart_key_style(series->style)->colour);
 		tree_text_owned(label, "mark", text_detach(&mark));
 		tree_text_owned(label, "leader", text_detach(&leader));
 		chart_coordinate(label, "x", l->right + 21);
@@ -204,26 +207,26 @@ static void lines_draw_labels(const struct lines_chart *l, struct tree *map, str
 	free(names);
 }
 
-static void lines_draw_series(const struct lines_chart *l, struct tree *list, size_t number,
-			      struct label *label)
+static void chart_lines_draw_series(const struct lines_chart *l, struct tree *list, size_t number,
+				    struct label *label)
 {
 	const struct chart_series *series = &l->chart->series[number];
 	struct tree *map = tree_item(list);
 	size_t count;
-	struct chart_point *points = lines_order_points(l, series, &count);
+	struct chart_point *points = chart_lines_order_points(l, series, &count);
 
 	tree_textf(map, "place", "%zu", number);
-	tree_text(map, "colour", chart_style(series->style)->colour);
+	tree_text(map, "colour", chart_key_style(series->style)->colour);
 	tree_text(map, "dash",
 		  series->trace == CHART_PLAIN_LINE    ? "none"
 		  : series->trace == CHART_DASHED_LINE ? "4 3"
-						       : chart_style(series->mark)->dash);
-	lines_draw_band(l, map, points, count);
+						       : chart_key_style(series->mark)->dash);
+	chart_lines_draw_band(l, map, points, count);
 	if (series->trace == CHART_MARKS_ONLY)
 		tree_text(map, "line", "");
 	else
-		draw_line(l, map, points, count);
-	lines_draw_marks(l, map, series, points, count);
+		chart_lines_draw_one(l, map, points, count);
+	chart_lines_draw_marks(l, map, series, points, count);
 	*label = (struct label){ .series = number, .wanted = NAN };
 	for (size_t p = 0; p < count; p++) {
 		if (isfinite(points[p].y) && series->trace != CHART_MARKS_ONLY) {
@@ -235,7 +238,7 @@ static void lines_draw_series(const struct lines_chart *l, struct tree *list, si
 }
 
 /* Room for the labels of the y axis: "100 TFLOP/s". */
-static double lines_left(const struct lines_chart *l)
+static double chart_lines_left(const struct lines_chart *l)
 {
 	struct tick ticks[SCALE_TICKS];
 	double factor, left = LEFT;
@@ -250,7 +253,7 @@ static double lines_left(const struct lines_chart *l)
 }
 
 /* Places the plot in a chart of this size. */
-static void lines_place(struct lines_chart *l, double width, double height, struct extent x)
+static void chart_lines_place(struct lines_chart *l, double width, double height, struct extent x)
 {
 	l->width = width;
 	l->height = height;
@@ -258,12 +261,12 @@ static void lines_place(struct lines_chart *l, double width, double height, stru
 	l->right = width - 24 - CHART_CHARACTER * (double)l->label_longest;
 	scale_init(&l->y, l->chart->y_scale, chart_extent(l->chart), l->chart->y_unit, l->bottom,
 		   TOP + 4);
-	l->left = lines_left(l);
+	l->left = chart_lines_left(l);
 	scale_init(&l->x, l->chart->x_scale, x, l->chart->x_unit, l->left + 6, l->right);
 }
 
 /* As wide as a telephone where that leaves room for the lines. */
-static void lines_measure(struct lines_chart *l)
+static void chart_lines_measure(struct lines_chart *l)
 {
 	struct extent x = EXTENT_EMPTY;
 	size_t longest = 0, labels = 0;
@@ -275,20 +278,20 @@ static void lines_measure(struct lines_chart *l)
 		labels += labelled;
 		longest = length > longest ? length : longest;
 		for (size_t p = 0; p < l->chart->series[s].count; p++)
-			extent_add(&x, l->chart->series[s].points[p].x);
+			scale_extent_add(&x, l->chart->series[s].points[p].x);
 	}
 	l->label_longest = longest > LABEL_LONGEST ? LABEL_LONGEST + 2 : longest;
-	lines_place(l, CHART_NARROW, CHART_LOW, x);
+	chart_lines_place(l, CHART_NARROW, CHART_LOW, x);
 	if (l->right - l->left < LEAST_PLOT || labels > LABELS_MOST)
-		lines_place(l, CHART_WIDTH, HEIGHT, x);
+		chart_lines_place(l, CHART_WIDTH, HEIGHT, x);
 }
 
 /* Places of the rows of the chart's table: "69.1 85.1". */
-static void lines_place_columns(const struct lines_chart *l, struct tree *map)
+static void chart_lines_place_columns(const struct lines_chart *l, struct tree *map)
 {
 	struct text places = TEXT_EMPTY;
 	size_t count;
-	struct chart_column *columns = chart_columns(l->chart, &count);
+	struct chart_column *columns = chart_table_columns(l->chart, &count);
 
 	/* The table of a roofline has its cases. */
 	for (size_t i = 0; i < count && !l->chart->roofs; i++) {
@@ -312,7 +315,7 @@ void chart_lines_draw(const struct chart *chart, struct tree *map)
 	double factor;
 	size_t count = 0;
 
-	lines_measure(&l);
+	chart_lines_measure(&l);
 	unit = format_unit(l.y.high, chart->y_unit, &factor);
 	chart_coordinate(map, "width", l.width);
 	chart_coordinate(map, "height", l.height);
@@ -328,14 +331,14 @@ void chart_lines_draw(const struct chart *chart, struct tree *map)
 	chart_ticks(map, "y_ticks", &l.y, chart->y_unit, factor, 0);
 	list = tree_list(map, "series");
 	for (size_t s = 0; s < chart->count; s++) {
-		lines_draw_series(&l, list, s, &labels[count]);
+		chart_lines_draw_series(&l, list, s, &labels[count]);
 		if (isfinite(labels[count].wanted))
 			count++;
 	}
 	/* A single line without a name needs no label. */
 	if (chart->count == 1 && !*chart->series[0].name)
 		count = 0;
-	lines_draw_labels(&l, map, labels, count);
-	lines_place_columns(&l, map);
+	chart_lines_draw_labels(&l, map, labels, count);
+	chart_lines_place_columns(&l, map);
 	free(labels);
 }

@@ -23,8 +23,8 @@
 /* px of a label inside a span: 9 px digits are narrower than other labels. */
 #define LABEL_CHARACTER 5.6
 
-static void chart_timeline_draw_span(struct tree *list, const struct scale *scale,
-				     const struct chart_point *point, double y)
+static void chart_stacked_timeline_draw_span(struct tree *list, const struct scale *scale,
+					     const struct chart_point *point, double y)
 {
 	double from = scale_at(scale, point->x), to = scale_at(scale, point->y);
 	double width = fmax(to - from, NARROWEST);
@@ -32,8 +32,8 @@ static void chart_timeline_draw_span(struct tree *list, const struct scale *scal
 	bool fits = point->label &&
 		    width > 3 + LABEL_CHARACTER * (double)chart_characters(point->label);
 
-	tree_text(span, "colour", chart_style(point->style)->colour);
-	tree_text(span, "ink", chart_style(point->style)->ink);
+	tree_text(span, "colour", chart_key_style(point->style)->colour);
+	tree_text(span, "ink", chart_key_style(point->style)->ink);
 	chart_coordinate(span, "x", from);
 	chart_coordinate(span, "y", y + (SPAN_ROW - SPAN_BAR) / 2);
 	chart_coordinate(span, "span_width", width);
@@ -43,7 +43,7 @@ static void chart_timeline_draw_span(struct tree *list, const struct scale *scal
 	chart_coordinate(span, "text_y", y + SPAN_ROW / 2 + 3);
 }
 
-void chart_timeline_draw(const struct chart *chart, struct tree *map)
+void chart_stacked_timeline_draw(const struct chart *chart, struct tree *map)
 {
 	double left = 8 + chart_name_width(chart, false, NAME_LONGEST),
 	       top = chart_key(chart, map) + 4;
@@ -55,8 +55,8 @@ void chart_timeline_draw(const struct chart *chart, struct tree *map)
 
 	for (size_t s = 0; s < chart->count; s++)
 		for (size_t p = 0; p < chart->series[s].count; p++)
-			extent_add(&extent, chart->series[s].points[p].y);
-	extent_add(&extent, 0);
+			scale_extent_add(&extent, chart->series[s].points[p].y);
+	scale_extent_add(&extent, 0);
 	scale_init(&scale, SCALE_LINEAR, extent, chart->y_unit, left, CHART_WIDTH - RIGHT);
 	unit = format_unit(scale.high, chart->y_unit, &factor);
 	for (size_t s = 0; s < chart->count; s++) {
@@ -67,7 +67,8 @@ void chart_timeline_draw(const struct chart *chart, struct tree *map)
 		chart_coordinate(row, "text_y", y + SPAN_ROW / 2 + 4);
 		spans = tree_list(row, "spans");
 		for (size_t p = 0; p < chart->series[s].count; p++)
-			chart_timeline_draw_span(spans, &scale, &chart->series[s].points[p], y);
+			chart_stacked_timeline_draw_span(spans, &scale, &chart->series[s].points[p],
+							 y);
 	}
 	chart_coordinate(map, "width", CHART_WIDTH);
 	chart_coordinate(map, "height", bottom + AXIS);
@@ -114,7 +115,7 @@ static double stacked_total_of(const struct chart_series *series)
 }
 
 /* The style of its points if one is set; otherwise parts are styled in order. */
-static const char *colour_of(const struct stack *s, size_t part)
+static const char *chart_stacked_colour_of(const struct stack *s, size_t part)
 {
 	size_t style = part;
 
@@ -123,10 +124,10 @@ static const char *colour_of(const struct stack *s, size_t part)
 			const struct chart_point *point = &s->chart->series[i].points[p];
 
 			if (point->style && strcmp(point->text, s->parts[part]) == 0)
-				return chart_style(point->style)->colour;
+				return chart_key_style(point->style)->colour;
 			style = point->style ? 0 : style;
 		}
-	return chart_style(style)->colour;
+	return chart_key_style(style)->colour;
 }
 
 static void stack_draw_bar(const struct stack *s, struct tree *row,
@@ -153,7 +154,7 @@ static void stack_draw_bar(const struct stack *s, struct tree *row,
 			continue;
 		sum += point->y;
 		part = tree_item(parts);
-		tree_text(part, "colour", colour_of(s, i));
+		tree_text(part, "colour", chart_stacked_colour_of(s, i));
 		chart_coordinate(part, "x", from);
 		chart_coordinate(part, "y", y + (ROW - BAR) / 2);
 		chart_coordinate(part, "part_width", scale_at(&s->scale, sum / whole) - from);
@@ -165,7 +166,7 @@ static void stack_measure(struct stack *s)
 	struct extent extent = EXTENT_EMPTY;
 
 	for (size_t i = 0; i < s->chart->count; i++)
-		extent_add(&extent, stacked_total_of(&s->chart->series[i]));
+		scale_extent_add(&extent, stacked_total_of(&s->chart->series[i]));
 	s->shares = extent.min > 0 && extent.max > TOTALS_APART * extent.min;
 	if (s->shares)
 		extent = (struct extent){ 1, 1 };
@@ -196,7 +197,8 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map)
 	bottom = s.top + s.row * (double)chart->count;
 	key = tree_list(map, "key");
 	for (size_t i = 0; i < s.part_count; i++)
-		chart_key_item(key, s.width, s.key_columns, colour_of(&s, i), s.parts[i]);
+		chart_key_item(key, s.width, s.key_columns, chart_stacked_colour_of(&s, i),
+			       s.parts[i]);
 	rows = tree_list(map, "stack_rows");
 	for (size_t i = 0; i < chart->count; i++)
 		stack_draw_bar(&s, tree_item(rows), &chart->series[i], s.top + s.row * (double)i);

@@ -40,14 +40,14 @@ static struct extent strip_extent_of(const struct chart *chart)
 		for (size_t p = 0; p < chart->series[s].count; p++) {
 			const struct chart_point *point = &chart->series[s].points[p];
 
-			extent_add(&extent, point->p50);
-			extent_add(&extent, point->p95);
-			extent_add(&extent, point->p99);
+			scale_extent_add(&extent, point->p50);
+			scale_extent_add(&extent, point->p95);
+			scale_extent_add(&extent, point->p99);
 			for (size_t i = 0; i < point->sample_count; i++)
-				extent_add(&extent, point->samples[i]);
+				scale_extent_add(&extent, point->samples[i]);
 		}
 	}
-	extent_add(&extent, chart->reference);
+	scale_extent_add(&extent, chart->reference);
 	return extent;
 }
 
@@ -106,7 +106,7 @@ static void strip_draw_row(const struct scale *scale, struct tree *row,
 }
 
 /* Rows of one chart are drawn alike. */
-static bool is_crowded(const struct chart *chart)
+static bool chart_strip_is_crowded(const struct chart *chart)
 {
 	for (size_t s = 0; chart->close && s < chart->count; s++)
 		for (size_t p = 0; p < chart->series[s].count; p++)
@@ -153,7 +153,7 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 	       width = strip_width(chart, left), y = TOP;
 	struct tree *groups = tree_list(map, "groups");
 	struct scale scale;
-	bool crowded = is_crowded(chart);
+	bool crowded = chart_strip_is_crowded(chart);
 
 	scale_init(&scale, chart->y_scale, strip_extent_of(chart), chart->y_unit, left,
 		   width - RIGHT);

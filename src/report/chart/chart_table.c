@@ -29,7 +29,7 @@ static int chart_table_column_order(const void *a, const void *b)
 	return (p->x > q->x) - (p->x < q->x);
 }
 
-struct chart_column *chart_columns(const struct chart *chart, size_t *count)
+struct chart_column *chart_table_columns(const struct chart *chart, size_t *count)
 {
 	struct text_index seen = { 0 };
 	struct chart_column *columns = NULL;
@@ -72,14 +72,14 @@ static bool chart_table_has_row(const struct chart *chart, size_t index, size_t 
 }
 
 /* Lines, heat maps, stacks: a row for each x (or column of the map), a column for each series. */
-static void table_crossed(const struct chart *chart, struct tree *head, struct tree *rows)
+static void chart_table_crossed(const struct chart *chart, struct tree *head, struct tree *rows)
 {
 	const char *const first_head[] = { [CHART_LINES] = chart->x_name,
 					   [CHART_HEATMAP] =
 						   chart->together ? "between" : "to \\ from",
 					   [CHART_STACKED] = "part" };
 	size_t count;
-	struct chart_column *columns = chart_columns(chart, &count);
+	struct chart_column *columns = chart_table_columns(chart, &count);
 	struct text_index *points = chart_table_index_points(chart);
 
 	tree_item_text(head, first_head[chart->kind]);
@@ -107,7 +107,7 @@ static void table_crossed(const struct chart *chart, struct tree *head, struct t
 	free(columns);
 }
 
-static void table_reference(const struct chart *chart, struct tree *rows)
+static void chart_table_reference(const struct chart *chart, struct tree *rows)
 {
 	const struct chart_point point = { .y = chart->reference, .low = NAN, .high = NAN };
 	struct tree *row = tree_item(rows);
@@ -116,7 +116,7 @@ static void table_reference(const struct chart *chart, struct tree *rows)
 	chart_table_add_cell(tree_list(row, "cells"), chart, &point);
 }
 
-static void table_listed(const struct chart *chart, struct tree *head, struct tree *rows)
+static void chart_table_listed(const struct chart *chart, struct tree *head, struct tree *rows)
 {
 	bool quantiles = chart->kind == CHART_STRIP && !chart->close;
 
@@ -148,12 +148,12 @@ static void table_listed(const struct chart *chart, struct tree *head, struct tr
 		}
 	}
 	if (chart->kind == CHART_STRIP && isfinite(chart->reference))
-		table_reference(chart, rows);
+		chart_table_reference(chart, rows);
 }
 
 /* A row of a timeline's table: one operation of one row of the chart. */
-static void table_operation(const struct chart *chart, const struct chart_series *series,
-			    size_t style, double length, struct tree *rows)
+static void chart_table_operation(const struct chart *chart, const struct chart_series *series,
+				  size_t style, double length, struct tree *rows)
 {
 	double together = 0;
 	size_t times = 0;
@@ -174,7 +174,7 @@ static void table_operation(const struct chart *chart, const struct chart_series
 	tree_text(tree_item(cells), "value", format_percent(together / length).text);
 }
 
-static void table_map(const struct chart *chart, struct tree *head, struct tree *rows)
+static void chart_table_map(const struct chart *chart, struct tree *head, struct tree *rows)
 {
 	size_t count;
 	const char **texts = chart_texts(chart, &count);
@@ -199,7 +199,7 @@ static void table_map(const struct chart *chart, struct tree *head, struct tree 
 }
 
 /* A row for each case below the roofs. */
-static void table_roofs(const struct chart *chart, struct tree *head, struct tree *rows)
+static void chart_table_roofs(const struct chart *chart, struct tree *head, struct tree *rows)
 {
 	tree_item_text(head, "case");
 	tree_item_text(head, chart->x_name);
@@ -241,19 +241,20 @@ void chart_table(const struct chart *chart, struct tree *map)
 		tree_item_text(head, "part of the step");
 		for (size_t s = 0; s < chart->count; s++)
 			for (size_t style = 0; chart->key && chart->key[style]; style++)
-				table_operation(chart, &chart->series[s], style, length, rows);
+				chart_table_operation(chart, &chart->series[s], style, length,
+						      rows);
 		return;
 	}
 	if (chart->kind == CHART_MAP) {
-		table_map(chart, head, rows);
+		chart_table_map(chart, head, rows);
 		return;
 	}
 	if (chart->roofs) {
-		table_roofs(chart, head, rows);
+		chart_table_roofs(chart, head, rows);
 		return;
 	}
 	if (chart->kind != CHART_BARS && chart->kind != CHART_STRIP)
-		table_crossed(chart, head, rows);
+		chart_table_crossed(chart, head, rows);
 	else
-		table_listed(chart, head, rows);
+		chart_table_listed(chart, head, rows);
 }

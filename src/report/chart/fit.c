@@ -37,17 +37,18 @@ static struct fit_sums fit_add_up(const struct points *p)
 	return s;
 }
 
-static double relative_residual(const struct points *p, size_t i, double alpha, double slope)
+static double chart_fit_relative_residual(const struct points *p, size_t i, double alpha,
+					  double slope)
 {
 	return (p->y[i] - alpha - slope * p->x[i]) / p->y[i];
 }
 
-static double median_magnitude(const struct points *p, double alpha, double slope)
+static double chart_fit_median_magnitude(const struct points *p, double alpha, double slope)
 {
 	double *r = xcalloc(p->n, sizeof(*r)), middle;
 
 	for (size_t i = 0; i < p->n; i++)
-		r[i] = fabs(relative_residual(p, i, alpha, slope));
+		r[i] = fabs(chart_fit_relative_residual(p, i, alpha, slope));
 	middle = median_of(r, p->n);
 	free(r);
 	return middle;
@@ -61,7 +62,7 @@ static void fit_find_errors(const struct points *p, const struct fit_sums *s, do
 
 	out->alpha_error = NAN;
 	for (size_t i = 0; i < p->n; i++) {
-		double r = relative_residual(p, i, out->alpha, slope);
+		double r = chart_fit_relative_residual(p, i, out->alpha, slope);
 
 		sum += p->weight[i] * r * r;
 	}
@@ -114,10 +115,12 @@ static bool fit_points(struct points *p, struct fit *out)
 		if (!(slope > 0) || !isfinite(slope))
 			return false;
 		if (round < ROUNDS - 1) {
-			double limit = HUBER * 1.4826 * median_magnitude(p, out->alpha, slope);
+			double limit =
+				HUBER * 1.4826 * chart_fit_median_magnitude(p, out->alpha, slope);
 
 			for (size_t i = 0; i < p->n; i++) {
-				double r = fabs(relative_residual(p, i, out->alpha, slope));
+				double r =
+					fabs(chart_fit_relative_residual(p, i, out->alpha, slope));
 
 				p->weight[i] = r > limit && limit > 0 ? limit / r : 1;
 			}

@@ -15,7 +15,7 @@
 #define LARGEST 1e250
 #define SMALLEST 1e-250
 
-void extent_add(struct extent *extent, double value)
+void scale_extent_add(struct extent *extent, double value)
 {
 	if (!isfinite(value) || fabs(value) > LARGEST)
 		return;
@@ -31,7 +31,7 @@ void extent_add(struct extent *extent, double value)
  * The round step (1, 2, 2.5 or 5 times a power of ten) of `base` that cuts `range` in about
  * TICKS_WANTED parts.
  */
-static double nice_step(double range, double base)
+static double scale_nice_step(double range, double base)
 {
 	static const double steps[] = { 1, 2, 2.5, 5, 10 };
 	double rough = range / base / TICKS_WANTED;
@@ -43,7 +43,7 @@ static double nice_step(double range, double base)
 	return 10 * power * base;
 }
 
-static void init_log10(struct scale *scale, struct extent extent)
+static void scale_init_log10(struct scale *scale, struct extent extent)
 {
 	double low = floor(log10(extent.min) + 1e-9), high = ceil(log10(extent.max) - 1e-9);
 
@@ -75,8 +75,8 @@ void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent,
 	const char *prefix;
 
 	extent = (struct extent)EXTENT_EMPTY;
-	extent_add(&extent, all.min);
-	extent_add(&extent, all.max);
+	scale_extent_add(&extent, all.min);
+	scale_extent_add(&extent, all.max);
 	if (binary && kind == SCALE_LOG10)
 		kind = SCALE_LOG2;
 	*scale = (struct scale){ .kind = kind, .from = from, .to = to, .base = 1 };
@@ -93,11 +93,11 @@ void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent,
 			low = 0;
 			high = 1;
 		}
-		step = nice_step(high - low, scale->base);
+		step = scale_nice_step(high - low, scale->base);
 		scale->low = floor(low / step + 1e-9) * step;
 		scale->high = ceil(high / step - 1e-9) * step;
 	} else if (kind == SCALE_LOG10)
-		init_log10(scale, extent);
+		scale_init_log10(scale, extent);
 	else {
 		scale->low = extent.min;
 		scale->high = extent.max;
@@ -114,7 +114,7 @@ void scale_fit(struct scale *scale, struct extent extent)
 
 	if (!(extent.max > extent.min))
 		return;
-	step = nice_step(extent.max - extent.min, scale->base);
+	step = scale_nice_step(extent.max - extent.min, scale->base);
 	scale->low = floor(extent.min / step) * step;
 	scale->high = ceil(extent.max / step) * step;
 }
@@ -135,7 +135,7 @@ double scale_at(const struct scale *scale, double value)
 
 static size_t scale_ticks_linear(const struct scale *scale, double factor, struct tick *out)
 {
-	double step = nice_step(scale->high - scale->low, scale->base);
+	double step = scale_nice_step(scale->high - scale->low, scale->base);
 	size_t n = 0;
 
 	for (double i = ceil(scale->low / step - 1e-6); i * step <= scale->high + step * 1e-6;
@@ -162,7 +162,7 @@ static struct formatted scale_label_round(double value, const char *unit)
 			   *name.text && strcmp(name.text, "×") != 0 ? "\u00a0" : "", name.text);
 }
 
-static size_t ticks_log10(const struct scale *scale, const char *unit, struct tick *out)
+static size_t scale_ticks_log10(const struct scale *scale, const char *unit, struct tick *out)
 {
 	static const double few[] = { 1, 2, 5 };
 	int first = (int)floor(log10(scale->low) + 1e-9),
@@ -184,7 +184,7 @@ static size_t ticks_log10(const struct scale *scale, const char *unit, struct ti
 	return n;
 }
 
-static size_t ticks_log2(const struct scale *scale, const char *unit, struct tick *out)
+static size_t scale_ticks_log2(const struct scale *scale, const char *unit, struct tick *out)
 {
 	int first = (int)ceil(log2(scale->low) - 1e-9), last = (int)floor(log2(scale->high) + 1e-9);
 	int most = (int)(fabs(scale->to - scale->from) / TICK_LABEL_WIDTH);
@@ -221,9 +221,9 @@ size_t scale_ticks(const struct scale *scale, const char *unit, double factor, s
 	case SCALE_LINEAR:
 		return scale_ticks_linear(scale, factor, out);
 	case SCALE_LOG10:
-		return ticks_log10(scale, unit, out);
+		return scale_ticks_log10(scale, unit, out);
 	case SCALE_LOG2:
-		return ticks_log2(scale, unit, out);
+		return scale_ticks_log2(scale, unit, out);
 	}
 	return 0;
 }

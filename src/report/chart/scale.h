@@ -16,7 +16,7 @@ struct extent {
 	{                \
 		NAN, NAN \
 	}
-void extent_add(struct extent *extent, double value); /* NaN and infinities are left out */
+void scale_extent_add(struct extent *extent, double value); /* NaN and infinities are left out */
 
 struct scale {
 	enum scale_kind kind;

@@ -89,9 +89,10 @@ static bool claims_case_is_on(const struct result *result, const struct case_res
  * The term in the result, on the device with this id (NULL: any) and of a case after `after` (NULL:
  * from the first). even_failed: failed cases count as well. An unsettled figure does not count.
  */
-static struct claim_found find_term(const struct result *result, const struct claim_term *term,
-				    enum claim_on on, bool even_failed, const char *device,
-				    const struct case_result *after)
+static struct claim_found claims_find_term(const struct result *result,
+					   const struct claim_term *term, enum claim_on on,
+					   bool even_failed, const char *device,
+					   const struct case_result *after)
 {
 	for (size_t i = after ? (size_t)(after - result->cases) + 1 : 0; i < result->case_count;
 	     i++) {
@@ -148,8 +149,8 @@ static double claims_half_of(const struct claim_found *f)
 }
 
 /* The quotient of the terms. Independent errors add in quadrature. False if it has no value. */
-static bool divide(const struct claim_measure *m, const struct claim_found found[CLAIM_TERMS],
-		   struct claim_reading *out)
+static bool claims_divide(const struct claim_measure *m,
+			  const struct claim_found found[CLAIM_TERMS], struct claim_reading *out)
 {
 	double value = found[0].metric->value, square = 0, half;
 
@@ -174,39 +175,39 @@ static void claims_add_reading(struct claim_evidence *e, struct claim_reading re
 }
 
 /* Reads from the first device of the result that has all terms. */
-static bool claims_read_one(const struct result *result, const struct claim *claim,
+static bool claims_take_one(const struct result *result, const struct claim *claim,
 			    const struct claim_measure *m, struct claim_reading *out)
 {
 	struct claim_found found[CLAIM_TERMS] = { 0 };
 
-	while ((found[0] = find_term(result, &m->terms[0], claim->on, m->even_failed, NULL,
-				     found[0].c))
+	while ((found[0] = claims_find_term(result, &m->terms[0], claim->on, m->even_failed, NULL,
+					    found[0].c))
 		       .c) {
 		bool all = true;
 
 		for (size_t i = 1; all && i < CLAIM_TERMS && m->terms[i].metric; i++) {
-			found[i] = find_term(result, &m->terms[i], claim->on, false,
-					     found[0].c->device, NULL);
+			found[i] = claims_find_term(result, &m->terms[i], claim->on, false,
+						    found[0].c->device, NULL);
 			all = found[i].c;
 		}
-		if (all && divide(m, found, out))
+		if (all && claims_divide(m, found, out))
 			return true;
 	}
 	return false;
 }
 
-static void claims_read_each(const struct result *results, size_t count, const struct claim *claim,
+static void claims_take_each(const struct result *results, size_t count, const struct claim *claim,
 			     const struct claim_measure *m, struct claim_evidence *e)
 {
 	for (size_t r = 0; r < count; r++) {
 		struct claim_reading reading = { .run = r, .other = r };
 
-		if (claims_read_one(&results[r], claim, m, &reading))
+		if (claims_take_one(&results[r], claim, m, &reading))
 			claims_add_reading(e, reading);
 	}
 }
 
-static void claims_read_models(const struct result *results, size_t count,
+static void claims_take_models(const struct result *results, size_t count,
 			       const struct claim *claim, const struct claim_measure *m,
 			       struct claim_evidence *e)
 {
@@ -216,11 +217,11 @@ static void claims_read_models(const struct result *results, size_t count,
 
 	for (size_t i = 0; i < ARRAY_SIZE(runs); i++)
 		for (size_t r = 0; r < count && !found[i].c; r++) {
-			found[i] =
-				find_term(&results[r], &m->terms[i], claim->on, false, NULL, NULL);
+			found[i] = claims_find_term(&results[r], &m->terms[i], claim->on, false,
+						    NULL, NULL);
 			*runs[i] = r;
 		}
-	if (found[0].c && found[1].c && divide(m, found, &reading))
+	if (found[0].c && found[1].c && claims_divide(m, found, &reading))
 		claims_add_reading(e, reading);
 }
 
@@ -270,13 +271,13 @@ static struct claim_reading claims_ratio_of(const struct claim_reading *a,
 }
 
 /* The pair of qualifying results that differs most. */
-static void claims_read_pairs(const struct result *results, size_t count, const struct claim *claim,
+static void claims_take_pairs(const struct result *results, size_t count, const struct claim *claim,
 			      const struct claim_measure *m, struct claim_evidence *e)
 {
 	struct claim_evidence all = { 0 };
 	struct claim_reading most = { 0 };
 
-	claims_read_each(results, count, claim, m, &all);
+	claims_take_each(results, count, claim, m, &all);
 	for (size_t i = 0; i < all.count; i++)
 		for (size_t j = i + 1; j < all.count; j++) {
 			struct claim_reading ratio =
@@ -323,8 +324,8 @@ static char *claims_parameters_of(const char *where)
 	return text_detach(&t);
 }
 
-static enum nearness nearness_of(const struct result *result, const struct case_result *c,
-				 const struct claim_term *term, enum claim_on on)
+static enum nearness claims_nearness_of(const struct result *result, const struct case_result *c,
+					const struct claim_term *term, enum claim_on on)
 {
 	struct claim_term section = { term->metric, "" };
 	size_t length = 0;
@@ -382,7 +383,8 @@ static void claims_describe_nearest(struct text *t, const struct result *results
 
 	for (size_t r = 0; r < count; r++)
 		for (size_t i = 0; i < results[r].case_count; i++) {
-			enum nearness is = nearness_of(&results[r], &results[r].cases[i], term, on);
+			enum nearness is =
+				claims_nearness_of(&results[r], &results[r].cases[i], term, on);
 
 			if (is > how) {
 				how = is;
@@ -449,7 +451,8 @@ static void claims_add_missing_case(struct text *t, const struct result *results
 		bool found = false;
 
 		for (size_t r = 0; r < count && !found; r++)
-			found = find_term(&results[r], &m->terms[i], on, m->even_failed, NULL, NULL)
+			found = claims_find_term(&results[r], &m->terms[i], on, m->even_failed,
+						 NULL, NULL)
 					.c;
 		if (!found)
 			claims_describe_nearest(t, results, count, &m->terms[i], on);
@@ -457,7 +460,7 @@ static void claims_add_missing_case(struct text *t, const struct result *results
 }
 
 /* True if a case of the measure ended in an error or with a wrong result. */
-static bool went_wrong(const struct result *result, const struct claim_measure *m)
+static bool claims_went_wrong(const struct result *result, const struct claim_measure *m)
 {
 	for (size_t i = 0; i < result->case_count; i++) {
 		const struct case_result *c = &result->cases[i];
@@ -474,8 +477,8 @@ static bool went_wrong(const struct result *result, const struct claim_measure *
  * Explains why the measure has no reading: the missing case and its status; the caller frees. NULL
  * if the measure does not decide, or is optional and no case failed.
  */
-static char *why_missing(const struct result *results, size_t count, const struct claim *claim,
-			 const struct claim_measure *m)
+static char *claims_why_missing(const struct result *results, size_t count,
+				const struct claim *claim, const struct claim_measure *m)
 {
 	static const char *const otherwise[] = {
 		[CLAIM_ONE_RESULT] =
@@ -492,7 +495,7 @@ static char *why_missing(const struct result *results, size_t count, const struc
 	bool wanted = !m->where_possible;
 
 	for (size_t r = 0; r < count && !wanted; r++)
-		wanted = went_wrong(&results[r], m);
+		wanted = claims_went_wrong(&results[r], m);
 	if (!wanted || !claim_is_decisive(m))
 		return NULL;
 	claims_add_absent_device(&t, results, count, claim->on, m);
@@ -539,17 +542,17 @@ static void claims_judge_measure(const struct result *results, size_t count,
 {
 	static void (*const read[])(const struct result *, size_t, const struct claim *,
 				    const struct claim_measure *, struct claim_evidence *) = {
-		[CLAIM_ONE_RESULT] = claims_read_each,
-		[CLAIM_MODELS] = claims_read_models,
-		[CLAIM_VERSIONS] = claims_read_pairs,
-		[CLAIM_MACHINES] = claims_read_pairs,
+		[CLAIM_ONE_RESULT] = claims_take_each,
+		[CLAIM_MODELS] = claims_take_models,
+		[CLAIM_VERSIONS] = claims_take_pairs,
+		[CLAIM_MACHINES] = claims_take_pairs,
 	};
 
 	read[m->across](results, count, claim, m, e);
 	for (size_t i = 0; i < e->count; i++)
 		e->readings[i].verdict = claims_judge_reading(m, &e->readings[i]);
 	if (!e->count)
-		e->missing = why_missing(results, count, claim, m);
+		e->missing = claims_why_missing(results, count, claim, m);
 }
 
 enum claim_verdict claim_judge(const struct result *results, size_t count,

@@ -104,11 +104,11 @@ struct claim_set {
  */
 enum status claims_read(struct claim_group *group, const struct schema *schema, const char *name,
 			const char *text, size_t length, struct error *err);
-void claim_group_release(struct claim_group *group);
+void claims_read_group_release(struct claim_group *group);
 
 /* Loads the shipped guides in the order of their ids, or only the guide in `file`. */
-enum status claims_load(struct claim_set *set, const char *file, struct error *err);
-void claims_release(struct claim_set *set);
+enum status claims_read_load(struct claim_set *set, const char *file, struct error *err);
+void claims_read_release(struct claim_set *set);
 
 /* One value of a measurement with its two-sided 95 % interval; low = high if it is exact. */
 struct claim_reading {

@@ -65,19 +65,19 @@ struct claims_reading {
 };
 
 /* A copy of `text` that lives as long as the group. */
-static const char *claims_keep_text(struct claim_group *group, const char *text)
+static const char *claims_read_keep_text(struct claim_group *group, const char *text)
 {
 	ARRAY_GROW(group->texts, group->text_count, group->text_capacity);
 	return group->texts[group->text_count++] = xstrdup(text);
 }
 
-static const char *claims_file_text_of(struct claims_reading *r, const char *key)
+static const char *claims_read_text_of(struct claims_reading *r, const char *key)
 {
-	return claims_keep_text(r->group, section_text(r->section, key));
+	return claims_read_keep_text(r->group, section_text(r->section, key));
 }
 
 /* Reports an invalid value of a key. */
-static void claims_file_bad_value(struct claims_reading *r, const char *key, const char *why)
+static void claims_read_bad_value(struct claims_reading *r, const char *key, const char *why)
 {
 	const struct entry *entry = section_entry(r->own, key);
 
@@ -86,8 +86,8 @@ static void claims_file_bad_value(struct claims_reading *r, const char *key, con
 }
 
 /* The conditions of a point with values as results have them: "label:small, size:64MiB". */
-static enum status read_point(struct claims_reading *r, struct limit *limit, const char *name,
-			      const char **where, struct error *err)
+static enum status claims_read_point(struct claims_reading *r, struct limit *limit,
+				     const char *name, const char **where, struct error *err)
 {
 	const struct document_section *points = document_find(r->document, "points", "", "");
 	const struct entry *point = section_entry(points, name);
@@ -111,15 +111,15 @@ static enum status read_point(struct claims_reading *r, struct limit *limit, con
 		else
 			text_addf(&text, "%s%s:%s", i ? ", " : "", c->name, c->words[0]);
 	}
-	*where = claims_keep_text(r->group, text.data ? text.data : "");
+	*where = claims_read_keep_text(r->group, text.data ? text.data : "");
 	text_release(&text);
 	free(names);
 	return err->status;
 }
 
 /* "METRIC", "METRIC at POINT" */
-static enum status read_term(struct claims_reading *r, struct claim_term *term, const char *text,
-			     struct error *err)
+static enum status claims_read_term(struct claims_reading *r, struct claim_term *term,
+				    const char *text, struct error *err)
 {
 	const char *at = strstr(text, AT);
 	char *name = text_trimmed(text, at ? (size_t)(at - text) : strlen(text));
@@ -132,7 +132,8 @@ static enum status read_term(struct claims_reading *r, struct claim_term *term, 
 		if (!limit.suite)
 			error_set(err, STATUS_USAGE,
 				  "the metric belongs to nodes, but no case has one");
-		else if (point && read_point(r, &limit, point, &term->where, err) != STATUS_OK)
+		else if (point &&
+			 claims_read_point(r, &limit, point, &term->where, err) != STATUS_OK)
 			error_prefix(err, "%.60s", point);
 	}
 	limit_release(&limit);
@@ -156,22 +157,22 @@ static void claims_file_read_value(struct claims_reading *r, struct claim_measur
 			error_set(&err, STATUS_USAGE, "a quotient has at most %d terms",
 				  CLAIM_TERMS);
 		else
-			read_term(r, &m->terms[count++], term, &err);
+			claims_read_term(r, &m->terms[count++], term, &err);
 		free(term);
 		p = over && err.status == STATUS_OK ? over + strlen(OVER) : NULL;
 	}
 	if (err.status == STATUS_OK && m->across == CLAIM_MODELS && count != 2)
 		error_set(&err, STATUS_USAGE, "across = models needs two terms");
 	if (err.status != STATUS_OK)
-		claims_file_bad_value(r, "value", err.message);
+		claims_read_bad_value(r, "value", err.message);
 }
 
 /*
  * Reads a bound in the unit of the measure, whose terms and `across` are set. `none`: the value if
  * the key is absent.
  */
-static double read_bound(struct claims_reading *r, const struct claim_measure *m, const char *key,
-			 double none)
+static double claims_read_bound(struct claims_reading *r, const struct claim_measure *m,
+				const char *key, double none)
 {
 	static const struct metric quotient = { "the quotient", "1", BETTER_NONE, 0, "" };
 	bool ratio = m->terms[1].metric || m->complement || m->across != CLAIM_ONE_RESULT;
@@ -187,22 +188,22 @@ static double read_bound(struct claims_reading *r, const struct claim_measure *m
 	    limit.min.kind != BOUND_ABSOLUTE)
 		error_set(&err, STATUS_USAGE, "a claim compares its measures with numbers only");
 	if (err.status != STATUS_OK)
-		claims_file_bad_value(r, key, err.message);
+		claims_read_bad_value(r, key, err.message);
 	none = limit.min.factor;
 	limit_release(&limit);
 	return none;
 }
 
-static void read_guide(struct claims_reading *r)
+static void claims_read_guide(struct claims_reading *r)
 {
 	struct claim_group *g = r->group;
 
 	if (g->id)
 		document_problem(r->document, r->own->place,
 				 "second [guide]; a file contains the claims of one guide");
-	g->id = claims_keep_text(g, r->own->name);
-	g->title = claims_file_text_of(r, "title");
-	g->guide = claims_file_text_of(r, "about");
+	g->id = claims_read_keep_text(g, r->own->name);
+	g->title = claims_read_text_of(r, "title");
+	g->guide = claims_read_text_of(r, "about");
 }
 
 static void read_claim(struct claims_reading *r)
@@ -213,11 +214,11 @@ static void read_claim(struct claims_reading *r)
 	ARRAY_GROW(g->claims, g->count, g->capacity);
 	c = &g->claims[g->count++];
 	*c = (struct claim){
-		.id = claims_keep_text(g, r->own->name),
-		.claim = claims_file_text_of(r, "text"),
-		.source = claims_file_text_of(r, "source"),
-		.prediction = claims_file_text_of(r, "prediction"),
-		.untestable = claims_file_text_of(r, "untestable"),
+		.id = claims_read_keep_text(g, r->own->name),
+		.claim = claims_read_text_of(r, "text"),
+		.source = claims_read_text_of(r, "source"),
+		.prediction = claims_read_text_of(r, "prediction"),
+		.untestable = claims_read_text_of(r, "untestable"),
 		.on = (enum claim_on)section_integer(r->section, "devices"),
 	};
 	if (!*c->untestable)
@@ -225,7 +226,7 @@ static void read_claim(struct claims_reading *r)
 }
 
 /* "A1.2" is a measure of the claim A1. */
-static void read_measure(struct claims_reading *r)
+static void claims_read_measure(struct claims_reading *r)
 {
 	const char *id = r->own->name, *dot = strrchr(id, '.');
 	size_t length = dot ? (size_t)(dot - id) : 0, count = 0;
@@ -247,7 +248,7 @@ static void read_measure(struct claims_reading *r)
 		return;
 	}
 	m = &c->measures[count];
-	m->what = claims_file_text_of(r, "what");
+	m->what = claims_read_text_of(r, "what");
 	m->across = (enum claim_across)section_integer(r->section, "across");
 	m->even_failed = section_integer(r->section, "count_failed");
 	m->where_possible = section_integer(r->section, "optional");
@@ -256,29 +257,29 @@ static void read_measure(struct claims_reading *r)
 	if (r->document->problem_count)
 		return;
 	m->better = (enum claim_better)section_integer(r->section, "better");
-	m->low = read_bound(r, m, "min", -HUGE_VAL);
-	m->high = read_bound(r, m, "max", HUGE_VAL);
+	m->low = claims_read_bound(r, m, "min", -HUGE_VAL);
+	m->high = claims_read_bound(r, m, "max", HUGE_VAL);
 	if (m->low > m->high)
-		claims_file_bad_value(r, "min", "min is above max");
+		claims_read_bad_value(r, "min", "min is above max");
 }
 
-static void read_section(struct claims_reading *r)
+static void claims_read_section(struct claims_reading *r)
 {
 	struct section section;
 
 	section_resolve(&section, r->schema, r->document, r->own);
 	r->section = &section;
 	if (!r->document->problem_count && strcmp(section.kind, "guide") == 0)
-		read_guide(r);
+		claims_read_guide(r);
 	else if (!r->document->problem_count && strcmp(section.kind, "claim") == 0)
 		read_claim(r);
 	else if (!r->document->problem_count)
-		read_measure(r);
+		claims_read_measure(r);
 	section_release(&section);
 }
 
 /* Each claim needs a measure that decides it, or the reason why none can. */
-static void check_claims(const struct claim_group *g, struct document *d)
+static void claims_read_check(const struct claim_group *g, struct document *d)
 {
 	for (size_t i = 0; i < g->count && !d->problem_count; i++) {
 		const struct claim *c = &g->claims[i];
@@ -313,21 +314,21 @@ enum status claims_read(struct claim_group *group, const struct schema *schema, 
 	for (size_t i = 0; i < d.section_count && !d.problem_count; i++) {
 		r.own = &d.sections[i];
 		if (strcmp(r.own->kind, "points") != 0)
-			read_section(&r);
+			claims_read_section(&r);
 	}
-	check_claims(group, &d);
+	claims_read_check(group, &d);
 	document_problems(&d, &problems);
 	if (d.problem_count) {
 		error_set(err, STATUS_USAGE, "%.*s", (int)strcspn(problems.data, "\n"),
 			  problems.data);
-		claim_group_release(group);
+		claims_read_group_release(group);
 	}
 	text_release(&problems);
 	document_release(&d);
 	return err->status;
 }
 
-void claim_group_release(struct claim_group *group)
+void claims_read_group_release(struct claim_group *group)
 {
 	for (size_t i = 0; i < group->text_count; i++)
 		free(group->texts[i]);
@@ -336,7 +337,7 @@ void claim_group_release(struct claim_group *group)
 	*group = (struct claim_group){ 0 };
 }
 
-enum status claims_load(struct claim_set *set, const char *file, struct error *err)
+enum status claims_read_load(struct claim_set *set, const char *file, struct error *err)
 {
 	struct text text = TEXT_EMPTY;
 	struct embedded_file own[2] = { { .name = file } };
@@ -354,14 +355,14 @@ enum status claims_load(struct claim_set *set, const char *file, struct error *e
 	}
 	text_release(&text);
 	if (err->status != STATUS_OK)
-		claims_release(set);
+		claims_read_release(set);
 	return err->status;
 }
 
-void claims_release(struct claim_set *set)
+void claims_read_release(struct claim_set *set)
 {
 	for (size_t i = 0; i < set->count; i++)
-		claim_group_release(&set->groups[i]);
+		claims_read_group_release(&set->groups[i]);
 	free(set->groups);
 	*set = (struct claim_set){ 0 };
 }

@@ -33,7 +33,7 @@ struct matrix {
 	size_t *hosts;             /* in the order of rows */
 };
 
-static size_t matrix_section(struct matrix *m, const char *name)
+static size_t cohort_page_matrix_section(struct matrix *m, const char *name)
 {
 	size_t i = 0;
 
@@ -44,19 +44,20 @@ static size_t matrix_section(struct matrix *m, const char *name)
 	return i;
 }
 
-static struct cohort_cell *matrix_cell_at(const struct matrix *m, size_t host, size_t section)
+static struct cohort_cell *cohort_page_matrix_cell_at(const struct matrix *m, size_t host,
+						      size_t section)
 {
 	return &m->cells[host * m->section_count + section];
 }
 
 /* Members are in the order of hosts. */
-static void take_cohort(struct matrix *m, const struct fleet_cohort *c, double *values)
+static void cohort_page_take(struct matrix *m, const struct fleet_cohort *c, double *values)
 {
 	const struct fleet_member *members = m->fleet->members;
-	size_t section = matrix_section(m, members[c->first].series->section), end;
+	size_t section = cohort_page_matrix_section(m, members[c->first].series->section), end;
 
 	for (size_t i = c->first; i < c->first + c->count; i = end) {
-		struct cohort_cell *cell = matrix_cell_at(m, members[i].host, section);
+		struct cohort_cell *cell = cohort_page_matrix_cell_at(m, members[i].host, section);
 		double offset;
 		size_t n = 0;
 
@@ -77,7 +78,7 @@ static void take_cohort(struct matrix *m, const struct fleet_cohort *c, double *
 	}
 }
 
-static void matrix_init(struct matrix *m, const struct fleet *f)
+static void cohort_page_matrix_init(struct matrix *m, const struct fleet *f)
 {
 	double *values = xcalloc(f->member_count + 1, sizeof(*values));
 
@@ -85,20 +86,22 @@ static void matrix_init(struct matrix *m, const struct fleet *f)
 			      .sections = xcalloc(f->cohort_count + 1, sizeof(*m->sections)) };
 	for (size_t i = 0; i < f->cohort_count; i++)
 		if (f->cohorts[i].compared)
-			matrix_section(m, f->members[f->cohorts[i].first].series->section);
+			cohort_page_matrix_section(m,
+						   f->members[f->cohorts[i].first].series->section);
 	m->cells = xcalloc(f->host_count * m->section_count + 1, sizeof(*m->cells));
 	for (size_t i = 0; i < f->host_count * m->section_count; i++)
 		m->cells[i].offset = NAN;
 	for (size_t i = 0; i < f->cohort_count; i++)
 		if (f->cohorts[i].compared)
-			take_cohort(m, &f->cohorts[i], values);
+			cohort_page_take(m, &f->cohorts[i], values);
 	for (size_t i = 0; i < f->finding_count; i++) {
 		const struct fleet_finding *x = &f->findings[i];
 
 		if (x->kind == FLEET_HOST) {
-			struct cohort_cell *cell = matrix_cell_at(
+			struct cohort_cell *cell = cohort_page_matrix_cell_at(
 				m, x->host,
-				matrix_section(m, f->members[x->member].series->section));
+				cohort_page_matrix_section(m,
+							   f->members[x->member].series->section));
 
 			cell->slow = true;
 			cell->slowest = NULL;
@@ -108,12 +111,12 @@ static void matrix_init(struct matrix *m, const struct fleet *f)
 }
 
 /* The distance of a row's worst cell; rows with a mark weigh more than those without. */
-static double cohort_matrix_weight_of(const struct matrix *m, size_t host)
+static double cohort_page_matrix_weight_of(const struct matrix *m, size_t host)
 {
 	double weight = -1;
 
 	for (size_t s = 0; s < m->section_count; s++) {
-		const struct cohort_cell *c = matrix_cell_at(m, host, s);
+		const struct cohort_cell *c = cohort_page_matrix_cell_at(m, host, s);
 
 		if (!isnan(c->offset))
 			weight = fmax(weight, c->offset + (c->slow ? 100 : 0));
@@ -126,7 +129,7 @@ struct weighted {
 	size_t index;
 };
 
-static int by_matrix_weight(const void *left, const void *right)
+static int cohort_page_by_matrix_weight(const void *left, const void *right)
 {
 	const struct weighted *a = left, *b = right;
 
@@ -135,7 +138,7 @@ static int by_matrix_weight(const void *left, const void *right)
 	return (a->index > b->index) - (a->index < b->index);
 }
 
-static void matrix_row(const struct matrix *m, size_t host, struct tree *list)
+static void cohort_page_matrix_row(const struct matrix *m, size_t host, struct tree *list)
 {
 	const struct fleet_host *h = &m->fleet->hosts[host];
 	struct tree *row = tree_item(list), *cells = tree_list(row, "cells");
@@ -143,29 +146,29 @@ static void matrix_row(const struct matrix *m, size_t host, struct tree *list)
 	view_text(row, "host", *h->name ? h->name : "(no name)");
 	view_text(row, "tags", h->tags);
 	for (size_t s = 0; s < m->section_count; s++) {
-		const struct cohort_cell *c = matrix_cell_at(m, host, s);
+		const struct cohort_cell *c = cohort_page_matrix_cell_at(m, host, s);
 
 		view_heat_cell(fleet_percent(c->slowest ? c->slowest->residual : c->offset),
 			       c->slow, c->slowest ? c->slowest->devices : "", tree_item(cells));
 	}
 }
 
-static void fleet_matrix(const struct fleet *f, struct tree *page)
+static void cohort_page_matrix(const struct fleet *f, struct tree *page)
 {
 	struct tree *sections = tree_list(page, "sections"), *rows = tree_list(page, "hosts");
 	struct weighted *order = xcalloc(f->host_count + 1, sizeof(*order));
 	size_t shown = f->host_count < MOST_HOSTS ? f->host_count : MOST_HOSTS;
 	struct matrix m;
 
-	matrix_init(&m, f);
+	cohort_page_matrix_init(&m, f);
 	for (size_t i = 0; i < m.section_count; i++)
 		view_text(tree_item(sections), "section", m.sections[i]);
 	for (size_t i = 0; i < f->host_count; i++)
-		order[i] = (struct weighted){ cohort_matrix_weight_of(&m, i), i };
+		order[i] = (struct weighted){ cohort_page_matrix_weight_of(&m, i), i };
 	if (f->host_count)
-		qsort(order, f->host_count, sizeof(*order), by_matrix_weight);
+		qsort(order, f->host_count, sizeof(*order), cohort_page_by_matrix_weight);
 	for (size_t i = 0; i < shown && m.section_count; i++)
-		matrix_row(&m, order[i].index, rows);
+		cohort_page_matrix_row(&m, order[i].index, rows);
 	tree_textf(page, "more_hosts",
 		   f->host_count > shown ? "%zu more nodes are not shown, because they differ less "
 					   "from the others."
@@ -181,7 +184,7 @@ struct strip_ends {
 	double low, high;
 };
 
-static double cohort_strip_x(double ratio, const struct strip_ends *ends)
+static double cohort_page_strip_x(double ratio, const struct strip_ends *ends)
 {
 	double share = (ratio - ends->low) / (ends->high - ends->low);
 
@@ -189,15 +192,15 @@ static double cohort_strip_x(double ratio, const struct strip_ends *ends)
 }
 
 /* Devices that share a pixel are one tick; slow ones are drawn separately. */
-static void cohort_strip_ticks(const struct fleet *f, const struct fleet_cohort *c,
-			       const struct strip_ends *ends, struct tree *map)
+static void cohort_page_strip_ticks(const struct fleet *f, const struct fleet_cohort *c,
+				    const struct strip_ends *ends, struct tree *map)
 {
 	struct text usual = TEXT_EMPTY, slow = TEXT_EMPTY;
 	size_t columns[(size_t)CHART_WIDTH + 1] = { 0 }, highest = 1;
 
 	for (size_t i = c->first; i < c->first + c->count; i++) {
 		const struct fleet_member *m = &f->members[i];
-		double x = m->recent ? cohort_strip_x(expm1(-m->residual), ends) : 0;
+		double x = m->recent ? cohort_page_strip_x(expm1(-m->residual), ends) : 0;
 
 		if (m->recent && m->slow)
 			text_addf(&slow, "M%.1f 4V32", x);
@@ -212,7 +215,7 @@ static void cohort_strip_ticks(const struct fleet *f, const struct fleet_cohort 
 	tree_text_owned(map, "slow", text_detach(&slow));
 }
 
-static size_t cohort_matrix_slow_members(const struct fleet *f, const struct fleet_cohort *c)
+static size_t cohort_page_matrix_slow_members(const struct fleet *f, const struct fleet_cohort *c)
 {
 	size_t n = 0;
 
@@ -222,7 +225,7 @@ static size_t cohort_matrix_slow_members(const struct fleet *f, const struct fle
 }
 
 /* How far its worst device is from the centre. */
-static double cohort_matrix_strip_weight(const struct fleet *f, const struct fleet_cohort *c)
+static double cohort_page_matrix_strip_weight(const struct fleet *f, const struct fleet_cohort *c)
 {
 	double worst = -INFINITY;
 
@@ -232,11 +235,11 @@ static double cohort_matrix_strip_weight(const struct fleet *f, const struct fle
 	return worst;
 }
 
-static void cohort_name_slow_members(const struct fleet *f, const struct fleet_cohort *c,
-				     struct tree *map)
+static void cohort_page_name_slow_members(const struct fleet *f, const struct fleet_cohort *c,
+					  struct tree *map)
 {
 	struct text out = TEXT_EMPTY;
-	size_t n = 0, all = cohort_matrix_slow_members(f, c);
+	size_t n = 0, all = cohort_page_matrix_slow_members(f, c);
 
 	for (size_t i = c->first; i < c->first + c->count && n < MOST_NAMED; i++) {
 		const struct fleet_member *m = &f->members[i];
@@ -250,7 +253,7 @@ static void cohort_name_slow_members(const struct fleet *f, const struct fleet_c
 	view_text_owned(map, "names", text_detach(&out));
 }
 
-static void cohort_add_strip(const struct fleet *f, size_t index, struct tree *list)
+static void cohort_page_add_strip(const struct fleet *f, size_t index, struct tree *list)
 {
 	const struct fleet_cohort *c = &f->cohorts[index];
 	const struct history_series *s = f->members[c->first].series;
@@ -273,25 +276,25 @@ static void cohort_add_strip(const struct fleet *f, size_t index, struct tree *l
 	tree_text(map, "low", format_margin(ends.low).text);
 	tree_text(map, "high", format_margin(ends.high).text);
 	tree_textf(map, "width", "%.0f", CHART_WIDTH);
-	tree_textf(map, "middle", "%.1f", cohort_strip_x(0, &ends));
+	tree_textf(map, "middle", "%.1f", cohort_page_strip_x(0, &ends));
 	/* Without it where it would touch the label of an end. */
 	tree_text(map, "centre",
 		  fmin(ends.high, -ends.low) > 0.15 * (ends.high - ends.low) ? "0" : "");
 	tree_textf(map, "right", "%.1f", CHART_WIDTH - STRIP_LEFT);
 	view_text(map, "kinds", kinds ? kinds : "");
-	cohort_strip_ticks(f, c, &ends, map);
-	cohort_name_slow_members(f, c, map);
+	cohort_page_strip_ticks(f, c, &ends, map);
+	cohort_page_name_slow_members(f, c, map);
 	free(kinds);
 }
 
 /* Index of the cohort with the farthest device; SIZE_MAX: none was compared. */
-static size_t cohort_farthest(const struct fleet *f)
+static size_t cohort_page_farthest(const struct fleet *f)
 {
 	size_t found = SIZE_MAX;
 	double farthest = -INFINITY;
 
 	for (size_t i = 0; i < f->cohort_count; i++) {
-		double weight = cohort_matrix_strip_weight(f, &f->cohorts[i]);
+		double weight = cohort_page_matrix_strip_weight(f, &f->cohorts[i]);
 
 		if (f->cohorts[i].compared && weight > farthest) {
 			found = i;
@@ -301,11 +304,11 @@ static size_t cohort_farthest(const struct fleet *f)
 	return found;
 }
 
-static void fleet_strips(const struct fleet *f, struct tree *page)
+static void cohort_page_strips(const struct fleet *f, struct tree *page)
 {
 	bool *drawn = xcalloc(f->cohort_count + 1, sizeof(*drawn));
 	struct tree *list = tree_list(page, "strips");
-	size_t farthest = cohort_farthest(f);
+	size_t farthest = cohort_page_farthest(f);
 
 	for (size_t i = 0; i < f->finding_count && list->count < MOST_STRIPS; i++) {
 		size_t cohort = f->findings[i].cohort;
@@ -313,17 +316,17 @@ static void fleet_strips(const struct fleet *f, struct tree *page)
 		if (drawn[cohort] || !f->cohorts[cohort].compared)
 			continue;
 		drawn[cohort] = true;
-		cohort_add_strip(f, cohort, list);
+		cohort_page_add_strip(f, cohort, list);
 	}
 	if (!list->count && farthest != SIZE_MAX)
-		cohort_add_strip(f, farthest, list);
+		cohort_page_add_strip(f, farthest, list);
 	free(drawn);
 }
 
 #define MOST_FINDINGS 200
 
 /* Nothing compared is no good news; only decided findings are no clean fleet. */
-static void cohort_set_answer(const struct fleet *f, struct tree *page)
+static void cohort_page_set_answer(const struct fleet *f, struct tree *page)
 {
 	/* A node or device without a word was not compared, whatever it was like before. */
 	size_t silent = f->silent_hosts + f->gone_count;
@@ -347,7 +350,7 @@ static void cohort_set_answer(const struct fleet *f, struct tree *page)
 	format_count_of(&found, silent, "missing");
 	history_date(f->first_day, first);
 	history_date(f->last_day, last);
-	page_answer_show(&answer, page);
+	view_answer_show(&answer, page);
 	if (f->compared)
 		tree_textf(page, "verdict",
 			   "%s. %zu of %zu devices of %zu nodes compared, by their runs from %s "
@@ -365,7 +368,7 @@ static void cohort_set_answer(const struct fleet *f, struct tree *page)
 	text_release(&found);
 }
 
-static void cohort_add_silent_nodes(const struct fleet *f, struct tree *page)
+static void cohort_page_add_silent_nodes(const struct fleet *f, struct tree *page)
 {
 	struct tree *list = tree_list(page, "silent");
 	char date[16];
@@ -394,7 +397,7 @@ static void cohort_add_silent_nodes(const struct fleet *f, struct tree *page)
 }
 
 /* Nodes with an open finding. */
-static size_t cohort_count_slow_nodes(const struct fleet *f)
+static size_t cohort_page_count_slow_nodes(const struct fleet *f)
 {
 	bool *slow = xcalloc(f->host_count + 1, sizeof(*slow));
 	size_t count = 0;
@@ -414,16 +417,16 @@ static size_t cohort_count_slow_nodes(const struct fleet *f)
 #define MOST_TITLED 3 /* findings */
 
 /* "2 of 40 nodes are slow: n028 cuda:0 by 39.5 % in transfer, n013 by 5.1 % in ..."; malloc'ed. */
-static char *cohort_title(const struct fleet *f)
+static char *cohort_page_title(const struct fleet *f)
 {
-	size_t nodes = cohort_count_slow_nodes(f);
+	size_t nodes = cohort_page_count_slow_nodes(f);
 	struct text out = TEXT_EMPTY, list = TEXT_EMPTY;
 
 	/* Open findings come first, the worst in front. */
 	for (size_t i = 0; i < f->open && i < MOST_TITLED; i++) {
 		const struct fleet_finding *x = &f->findings[i];
 
-		char *name = cohort_finding_name(f, x);
+		char *name = node_page_cohort_finding_name(f, x);
 
 		format_list(&list, "%s by %.1f\u00a0%% in %s", name,
 			    100 * fleet_percent(x->deficit), f->members[x->member].series->section);
@@ -443,21 +446,21 @@ static char *cohort_title(const struct fleet *f)
 	return text_detach(&out);
 }
 
-enum status report_cohorts_write(const struct fleet *f, const struct report_options *options,
-				 struct error *err)
+enum status cohort_page_write(const struct fleet *f, const struct report_options *options,
+			      struct error *err)
 {
 	struct tree *page = tree_new(TREE_MAP);
 
-	char *title = cohort_title(f);
+	char *title = cohort_page_title(f);
 
 	view_text(page, "title", options->title ? options->title : title);
 	free(title);
 	tree_list(page, "warnings");
-	cohort_set_answer(f, page);
-	cohort_findings_show(f, NULL, MOST_FINDINGS, page);
-	cohort_add_silent_nodes(f, page);
-	fleet_strips(f, page);
-	fleet_matrix(f, page);
+	cohort_page_set_answer(f, page);
+	node_page_cohort_findings_show(f, NULL, MOST_FINDINGS, page);
+	cohort_page_add_silent_nodes(f, page);
+	cohort_page_strips(f, page);
+	cohort_page_matrix(f, page);
 	tree_textf(page, "fewest", "%d", FLEET_FEWEST);
 	tree_textf(page, "fewest_hosts", "%d", FLEET_FEWEST_HOSTS);
 	tree_textf(page, "tests", "%zu", f->tests);

@@ -10,16 +10,16 @@
 #include "report/page/report.h"
 
 /* Into options->output. Of `options` the title, template_dir and separate_css count, too. */
-enum status report_cohorts_write(const struct fleet *fleet, const struct report_options *options,
-				 struct error *err);
-enum status report_node_write(const struct fleet *fleet, const struct fleet_subject *subject,
-			      const struct report_options *options, struct error *err);
+enum status cohort_page_write(const struct fleet *fleet, const struct report_options *options,
+			      struct error *err);
+enum status node_page_write(const struct fleet *fleet, const struct fleet_subject *subject,
+			    const struct report_options *options, struct error *err);
 
 struct tree;
 /* "n028 cuda:0", "n013", "slot cuda:5"; malloc'ed. */
-char *cohort_finding_name(const struct fleet *fleet, const struct fleet_finding *finding);
+char *node_page_cohort_finding_name(const struct fleet *fleet, const struct fleet_finding *finding);
 /* Part of both pages: at most `most` findings, those about the subject (NULL: all). */
-void cohort_findings_show(const struct fleet *fleet, const struct fleet_subject *subject,
-			  size_t most, struct tree *page);
+void node_page_cohort_findings_show(const struct fleet *fleet, const struct fleet_subject *subject,
+				    size_t most, struct tree *page);
 
 #endif

@@ -19,12 +19,13 @@ struct node_page {
 	struct tree *tree;
 };
 
-static const struct history_series *course_series(const struct node_page *p, const struct course *x)
+static const struct history_series *node_page_course_series(const struct node_page *p,
+							    const struct course *x)
 {
 	return p->fleet->members[p->fleet->cohorts[x->cohort].first].series;
 }
 
-char *cohort_finding_name(const struct fleet *f, const struct fleet_finding *x)
+char *node_page_cohort_finding_name(const struct fleet *f, const struct fleet_finding *x)
 {
 	if (x->kind == FLEET_SLOT)
 		return xasprintf("slot %s", x->slot);
@@ -34,7 +35,7 @@ char *cohort_finding_name(const struct fleet *f, const struct fleet_finding *x)
 }
 
 /* "n028 cuda:0 is 39.7 % slower than the others in transfer"; malloc'ed. */
-static char *node_title(const struct fleet *f, const struct fleet_subject *subject)
+static char *node_page_title(const struct fleet *f, const struct fleet_subject *subject)
 {
 	char *name, *title;
 
@@ -44,7 +45,7 @@ static char *node_title(const struct fleet *f, const struct fleet_subject *subje
 
 		if (!fleet_finding_is_about(f, x, subject))
 			continue;
-		name = cohort_finding_name(f, x);
+		name = node_page_cohort_finding_name(f, x);
 		title = xasprintf("%s is %.1f\u00a0%% slower than the others in %s", name,
 				  100 * fleet_percent(x->deficit),
 				  f->members[x->member].series->section);
@@ -54,8 +55,8 @@ static char *node_title(const struct fleet *f, const struct fleet_subject *subje
 	return fleet_subject_name(f, subject);
 }
 
-void cohort_findings_show(const struct fleet *f, const struct fleet_subject *subject, size_t most,
-			  struct tree *page)
+void node_page_cohort_findings_show(const struct fleet *f, const struct fleet_subject *subject,
+				    size_t most, struct tree *page)
 {
 	struct tree *list = tree_list(page, "findings");
 	size_t left = 0;
@@ -81,7 +82,7 @@ void cohort_findings_show(const struct fleet *f, const struct fleet_subject *sub
 }
 
 /* Nothing found is good news only where there was something to compare it with. */
-static void node_set_answer(const struct node_page *p)
+static void node_page_set_answer(const struct node_page *p)
 {
 	const struct fleet_host *host = &p->fleet->hosts[p->subject->host];
 	bool silent = host->silent >= FLEET_SILENT;
@@ -110,7 +111,7 @@ static void node_set_answer(const struct node_page *p)
 				      .good = "Like the others",
 				      .things = "cases",
 				      .nothing = "Not compared" };
-	page_answer_show(&answer, p->tree);
+	view_answer_show(&answer, p->tree);
 	history_date(p->fleet->first_day, first);
 	history_date(p->fleet->last_day, last);
 	if (silent) {
@@ -128,7 +129,7 @@ static void node_set_answer(const struct node_page *p)
 }
 
 /* The mean of the others over all nights: what percents are of. */
-static double base_of(const struct course *x)
+static double node_page_base_of(const struct course *x)
 {
 	double sum = 0;
 	size_t n = 0;
@@ -141,8 +142,8 @@ static double base_of(const struct course *x)
 	return n ? sum / (double)n : (double)NAN;
 }
 
-static void node_chart_add_point(struct chart_series *line, int64_t day, int64_t last, double y,
-				 double low, double high, size_t n)
+static void node_page_chart_add_point(struct chart_series *line, int64_t day, int64_t last,
+				      double y, double low, double high, size_t n)
 {
 	char date[16];
 	struct chart_point *point;
@@ -157,11 +158,11 @@ static void node_chart_add_point(struct chart_series *line, int64_t day, int64_t
 }
 
 /* name of the subject if it differs from the page's; else "" */
-static void node_draw_course(const struct node_page *p, const struct course *x, const char *name,
-			     struct tree *charts)
+static void node_page_draw_course(const struct node_page *p, const struct course *x,
+				  const char *name, struct tree *charts)
 {
-	const struct history_series *s = course_series(p, x);
-	double base = base_of(x);
+	const struct history_series *s = node_page_course_series(p, x);
+	double base = node_page_base_of(x);
 	const char *other = p->subject->machine ? "other devices" : "other nodes";
 	struct chart_series *own, *others;
 	char last[16];
@@ -197,11 +198,12 @@ static void node_draw_course(const struct node_page *p, const struct course *x, 
 		double y = n->own - base;
 
 		if (n->count)
-			node_chart_add_point(others, n->day, p->fleet->last_day, n->others - base,
-					     n->low - base, n->high - base, n->count);
+			node_page_chart_add_point(others, n->day, p->fleet->last_day,
+						  n->others - base, n->low - base, n->high - base,
+						  n->count);
 		if (!isnan(n->own))
-			node_chart_add_point(own, n->day, p->fleet->last_day, y, y - n->half,
-					     y + n->half, x->devices);
+			node_page_chart_add_point(own, n->day, p->fleet->last_day, y, y - n->half,
+						  y + n->half, x->devices);
 	}
 	chart_in_percent(&chart);
 	chart_draw(&chart, charts);
@@ -209,7 +211,7 @@ static void node_draw_course(const struct node_page *p, const struct course *x, 
 }
 
 /* A slow device of the node, in its worst case. The node's median does not show it. */
-static void node_draw_devices(const struct node_page *p, struct tree *charts)
+static void node_page_draw_devices(const struct node_page *p, struct tree *charts)
 {
 	for (size_t i = 0; i < p->fleet->finding_count && charts->count < MOST_CHARTS; i++) {
 		const struct fleet_finding *x = &p->fleet->findings[i];
@@ -226,27 +228,28 @@ static void node_draw_devices(const struct node_page *p, struct tree *charts)
 		device.subject = &subject;
 		for (size_t k = 0; k < count; k++)
 			if (courses[k].cohort == x->cohort)
-				node_draw_course(&device, &courses[k], member->devices, charts);
+				node_page_draw_course(&device, &courses[k], member->devices,
+						      charts);
 		courses_release(courses, count);
 	}
 }
 
-enum status report_node_write(const struct fleet *f, const struct fleet_subject *subject,
-			      const struct report_options *options, struct error *err)
+enum status node_page_write(const struct fleet *f, const struct fleet_subject *subject,
+			    const struct report_options *options, struct error *err)
 {
 	struct course *courses;
 	struct node_page p = { .fleet = f, .subject = subject, .tree = tree_new(TREE_MAP) };
 	struct tree *rows = tree_list(p.tree, "rows"), *charts = tree_list(p.tree, "charts");
-	char *title = node_title(f, subject);
+	char *title = node_page_title(f, subject);
 
 	p.count = fleet_courses(f, subject, &courses);
 	p.courses = courses;
 	view_text(p.tree, "title", options->title ? options->title : title);
 	tree_list(p.tree, "warnings");
-	node_set_answer(&p);
-	cohort_findings_show(f, subject, SIZE_MAX, p.tree);
+	node_page_set_answer(&p);
+	node_page_cohort_findings_show(f, subject, SIZE_MAX, p.tree);
 	for (size_t i = 0; i < p.count; i++) {
-		const struct history_series *s = course_series(&p, &courses[i]);
+		const struct history_series *s = node_page_course_series(&p, &courses[i]);
 		struct tree *map = tree_item(rows);
 		char *words = course_words(p.fleet, p.subject, &courses[i]);
 
@@ -255,16 +258,16 @@ enum status report_node_write(const struct fleet *f, const struct fleet_subject 
 		view_text(map, "model", s->model);
 		view_text_owned(map, "words", words);
 	}
-	node_draw_devices(&p, charts);
+	node_page_draw_devices(&p, charts);
 	/* The worst course of each suite: the worst come first. */
 	for (size_t i = 0; i < p.count && charts->count < MOST_CHARTS; i++) {
-		const char *suite = course_series(&p, &p.courses[i])->section;
+		const char *suite = node_page_course_series(&p, &p.courses[i])->section;
 		size_t k = 0;
 
-		while (k < i && strcmp(course_series(&p, &p.courses[k])->section, suite))
+		while (k < i && strcmp(node_page_course_series(&p, &p.courses[k])->section, suite))
 			k++;
 		if (k == i)
-			node_draw_course(&p, &p.courses[i], "", charts);
+			node_page_draw_course(&p, &p.courses[i], "", charts);
 	}
 	tree_textf(p.tree, "row_count", "%zu cases", rows->count);
 	courses_release(courses, p.count);

@@ -1,6 +1,6 @@
 /*
  * Builds one chart; shared by figures.c (which charts, by the suite's rows: result/presentation.h),
- * figure_fill.c (their values) and figure_ratio.c (their sentences).
+ * figure_fill.c (their values) and figure_thin_ratio.c (their sentences).
  */
 #ifndef GPUPROOF_REPORT_FIGURE_FIGURE_H
 #define GPUPROOF_REPORT_FIGURE_FIGURE_H
@@ -33,26 +33,27 @@ struct figure {
  * Keeps, of cases that differ by their device alone, the middle one for all, if the devices are
  * identical. Returns the most devices of one; 0: nothing was put together.
  */
-size_t figure_merge_devices(struct case_selection *selection);
+size_t figure_thin_merge_devices(struct case_selection *selection);
 /* The values of all devices of the case, sorted; the caller frees. */
-double *figure_device_values(const struct case_selection *selection,
-			     const struct selected_case *selected, size_t *count);
+double *figure_thin_device_values(const struct case_selection *selection,
+				  const struct selected_case *selected, size_t *count);
 /*
  * Chooses, by pairs of one `size` on the axis (NULL: none), the node with the worst pair and the
  * middle one of the others: borrowed names. Returns how many nodes there are; pairs between nodes
  * count as one.
  */
-size_t figure_choose_nodes(const struct case_selection *selection, const char *axis, double size,
-			   const char *chosen[2]);
+size_t figure_thin_choose_nodes(const struct case_selection *selection, const char *axis,
+				double size, const char *chosen[2]);
 
 /* Appends names, as in struct figure, that the NULL-terminated list lacks. */
-void figure_name_list_add(const char **names, const char *name);
+void figure_fill_name_list_add(const char **names, const char *name);
 
 /*
  * Sets facets and without: the rule's facets, then one parameter after another until no chart has
  * more than `most` lines, bars or rows.
  */
-void figure_choose_facets(struct figure *f, const struct case_selection *selection, size_t most);
+void figure_fill_choose_facets(struct figure *f, const struct case_selection *selection,
+			       size_t most);
 
 /* Fill the chart with the selected cases. If some do not fit, chart->note says so. */
 void figure_fill_lines(const struct figure *f, const struct case_selection *selection,
@@ -70,20 +71,20 @@ void figure_fill_stacked(const struct figure *f, const struct case_selection *se
  * Sets `colour` to the parameter that colours lines or bars: the first one in the row that varies,
  * else one with a role (mode, precision), else any word.
  */
-void figure_choose_colour(struct figure *f, const struct case_selection *selection);
+void figure_fill_choose_colour(struct figure *f, const struct case_selection *selection);
 /* The text of a pick's parameter; "" if it is absent or `name` is NULL. */
-const char *figure_value(const struct selected_case *selected, const char *name);
+const char *figure_fill_value(const struct selected_case *selected, const char *name);
 /*
  * "Throughput of FP16 is 14.2× to 14.9× that of FP32 (4 pairs)." malloc'ed; NULL when the rule
  * compares nothing.
  */
-char *figure_ratio(const struct figure *f, const struct case_selection *selection);
+char *figure_thin_ratio(const struct figure *f, const struct case_selection *selection);
 
 /* figures.c: the charts of a suite. */
 void view_figures(const struct view *view, const char *suite, struct tree *charts);
 /* The roofline of the first device of one result whose cases have its roles; else nothing. */
 void view_roofline(const struct view *view, struct tree *charts);
 /* True if the suite has maps of pairs of devices. */
-bool view_has_map(const struct view *view, const char *suite);
+bool figures_view_has_map(const struct view *view, const char *suite);
 
 #endif

@@ -10,21 +10,21 @@
 
 /* How a metric's cases are split over several charts. */
 
-static void facets_set_without(struct figure *f)
+static void figure_fill_facets_set_without(struct figure *f)
 {
 	memset(f->without, 0, sizeof(f->without));
 	for (size_t i = 0; f->facets[i]; i++)
-		figure_name_list_add(f->without, f->facets[i]);
+		figure_fill_name_list_add(f->without, f->facets[i]);
 	if (f->axis)
-		figure_name_list_add(f->without, f->axis);
+		figure_fill_name_list_add(f->without, f->axis);
 }
 
 /*
  * Lines (or bars, rows) of the fullest chart that the facets would give. Distinct labels are
  * counted up to `most`.
  */
-static size_t facets_fullest_chart(const struct figure *f, const struct case_selection *selection,
-				   size_t most)
+static size_t figure_fill_facets_fullest_chart(const struct figure *f,
+					       const struct case_selection *selection, size_t most)
 {
 	char **keys = NULL, **labels = NULL;
 	size_t count = 0, capacity = 0, label_capacity = 0, best = 0;
@@ -34,8 +34,8 @@ static size_t facets_fullest_chart(const struct figure *f, const struct case_sel
 	 * `most` per facet.
 	 */
 	for (size_t i = 0; i < selection->count && best <= most; i++) {
-		char *key = selection_key(selection, &selection->items[i], f->facets);
-		char *label = selection_label(selection, &selection->items[i], f->without);
+		char *key = case_selection_key(selection, &selection->items[i], f->facets);
+		char *label = case_selection_label(selection, &selection->items[i], f->without);
 		size_t in_facet = 1, j = 0;
 
 		for (; j < count; j++) {
@@ -66,27 +66,28 @@ static size_t facets_fullest_chart(const struct figure *f, const struct case_sel
 }
 
 /* The rule's facets, then one parameter after another until each chart is readable. */
-void figure_choose_facets(struct figure *f, const struct case_selection *selection, size_t most)
+void figure_fill_choose_facets(struct figure *f, const struct case_selection *selection,
+			       size_t most)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(f->rule->facets) && f->rule->facets[i]; i++)
-		if (selection_vary(selection, f->rule->facets[i]))
-			figure_name_list_add(f->facets, f->rule->facets[i]);
-	facets_set_without(f);
+		if (case_selection_vary(selection, f->rule->facets[i]))
+			figure_fill_name_list_add(f->facets, f->rule->facets[i]);
+	figure_fill_facets_set_without(f);
 	for (size_t i = 0; i < selection->parameter_count; i++) {
 		const char *name = selection->parameters[i].name;
 
-		if (facets_fullest_chart(f, selection, most) <= most)
+		if (figure_fill_facets_fullest_chart(f, selection, most) <= most)
 			return;
 		if (selection->parameters[i].values < 2 || view_listed(name, f->without) ||
 		    (f->kind == CHART_BARS && f->rule->bars[0] &&
 		     strcmp(name, f->rule->bars[0]) == 0))
 			continue;
-		figure_name_list_add(f->facets, name);
-		facets_set_without(f);
+		figure_fill_name_list_add(f->facets, name);
+		figure_fill_facets_set_without(f);
 	}
 }
 
-void figure_name_list_add(const char **names, const char *name)
+void figure_fill_name_list_add(const char **names, const char *name)
 {
 	size_t n = 0;
 
@@ -96,7 +97,7 @@ void figure_name_list_add(const char **names, const char *name)
 		names[n] = name;
 }
 
-static void fill_point(struct chart_point *point, const struct selected_case *selected)
+static void figure_fill_point(struct chart_point *point, const struct selected_case *selected)
 {
 	point->y = selected->m->value;
 	point->low = selected->devices ? selected->lowest : selected->m->low;
@@ -107,7 +108,7 @@ static void fill_point(struct chart_point *point, const struct selected_case *se
 		point->unit = case_metric_unit(selected->c, selected->m);
 }
 
-static size_t count_distinct(char **texts, size_t count)
+static size_t figure_fill_count_distinct(char **texts, size_t count)
 {
 	size_t distinct = 0;
 
@@ -121,7 +122,8 @@ static size_t count_distinct(char **texts, size_t count)
 	return distinct;
 }
 
-static void figure_note_left_out(struct chart *chart, size_t shown, size_t all, const char *what)
+static void figure_fill_note_left_out(struct chart *chart, size_t shown, size_t all,
+				      const char *what)
 {
 	chart->note =
 		all > shown ? xasprintf("Shows %zu of %zu %s; the table of cases has all of them.",
@@ -129,7 +131,7 @@ static void figure_note_left_out(struct chart *chart, size_t shown, size_t all, 
 			    : xstrdup("");
 }
 
-const char *figure_value(const struct selected_case *selected, const char *name)
+const char *figure_fill_value(const struct selected_case *selected, const char *name)
 {
 	const struct case_parameter *p = name ? case_parameter(selected->c, name) : NULL;
 
@@ -137,23 +139,23 @@ const char *figure_value(const struct selected_case *selected, const char *name)
 }
 
 /* True if lines or bars differ by the parameter. */
-static bool figure_tells_apart(const struct figure *f, const struct case_selection *selection,
-			       const char *name)
+static bool figure_fill_tells_apart(const struct figure *f, const struct case_selection *selection,
+				    const char *name)
 {
-	return selection_vary(selection, name) && !view_listed(name, f->without);
+	return case_selection_vary(selection, name) && !view_listed(name, f->without);
 }
 
-void figure_choose_colour(struct figure *f, const struct case_selection *selection)
+void figure_fill_choose_colour(struct figure *f, const struct case_selection *selection)
 {
 	const struct presentation p = view_presentation(f->view, f->suite);
 	const struct role_row *precision = presentation_role(&p, ROLE_PRECISION, NULL);
 
 	f->colour = f->rule->bars[0];
-	if (!f->colour && precision && figure_tells_apart(f, selection, precision->name))
+	if (!f->colour && precision && figure_fill_tells_apart(f, selection, precision->name))
 		f->colour = precision->name;
 	for (size_t i = 0; !f->colour && i < selection->parameter_count; i++)
 		if (!selection->parameters[i].number &&
-		    figure_tells_apart(f, selection, selection->parameters[i].name))
+		    figure_fill_tells_apart(f, selection, selection->parameters[i].name))
 			f->colour = selection->parameters[i].name;
 }
 
@@ -161,10 +163,10 @@ void figure_choose_colour(struct figure *f, const struct case_selection *selecti
  * The colour of a case on the whole page, from its value of f->colour, else from its device, else
  * `other`.
  */
-static size_t figure_style_of(const struct figure *f, const struct case_selection *selection,
-			      const struct selected_case *selected, size_t other)
+static size_t figure_fill_style_of(const struct figure *f, const struct case_selection *selection,
+				   const struct selected_case *selected, size_t other)
 {
-	const char *text = figure_value(selected, f->colour);
+	const char *text = figure_fill_value(selected, f->colour);
 	size_t style = f->colour ? view_style(f->view, f->colour, text) : SIZE_MAX;
 
 	if (style != SIZE_MAX)
@@ -174,8 +176,8 @@ static size_t figure_style_of(const struct figure *f, const struct case_selectio
 	return other;
 }
 
-static bool figure_mark_is_used(const struct chart *chart, size_t mark,
-				const struct chart_series *by)
+static bool figure_fill_mark_is_used(const struct chart *chart, size_t mark,
+				     const struct chart_series *by)
 {
 	for (size_t s = 0; s < chart->count; s++)
 		if (&chart->series[s] != by && chart->series[s].mark == mark)
@@ -184,16 +186,16 @@ static bool figure_mark_is_used(const struct chart *chart, size_t mark,
 }
 
 /* The mark of its colour, else the first that no other line has. */
-static struct chart_series *figure_add_line(const struct figure *f,
-					    const struct case_selection *selection,
-					    const struct selected_case *selected,
-					    struct chart *chart, const char *label)
+static struct chart_series *figure_fill_add_line(const struct figure *f,
+						 const struct case_selection *selection,
+						 const struct selected_case *selected,
+						 struct chart *chart, const char *label)
 {
 	struct chart_series *series = chart_series_named(chart, label);
 
-	series->style = figure_style_of(f, selection, selected, series->style);
+	series->style = figure_fill_style_of(f, selection, selected, series->style);
 	series->mark = series->style;
-	for (size_t mark = 0; figure_mark_is_used(chart, series->mark, series); mark++)
+	for (size_t mark = 0; figure_fill_mark_is_used(chart, series->mark, series); mark++)
 		series->mark = mark;
 	return series;
 }
@@ -207,7 +209,7 @@ void figure_fill_lines(const struct figure *f, const struct case_selection *sele
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct selected_case *selected = &selection->items[i];
 		const struct case_parameter *x = case_parameter(selected->c, f->axis);
-		char *label = selection_label(selection, selected, f->without);
+		char *label = case_selection_label(selection, selected, f->without);
 		struct chart_series *series = NULL;
 		struct chart_point *point;
 
@@ -215,7 +217,7 @@ void figure_fill_lines(const struct figure *f, const struct case_selection *sele
 			if (strcmp(chart->series[s].name, label) == 0)
 				series = &chart->series[s];
 		if (!series && chart->count < FIGURE_LINES)
-			series = figure_add_line(f, selection, selected, chart, label);
+			series = figure_fill_add_line(f, selection, selected, chart, label);
 		if (!series || !x) {
 			dropped[left_out++] = label;
 			continue;
@@ -223,30 +225,31 @@ void figure_fill_lines(const struct figure *f, const struct case_selection *sele
 		free(label);
 		point = chart_point_new(series, format_spaced(view_string(x->text)).text);
 		point->x = x->number;
-		fill_point(point, selected);
+		figure_fill_point(point, selected);
 	}
-	figure_note_left_out(chart, chart->count, chart->count + count_distinct(dropped, left_out),
-			     "lines");
+	figure_fill_note_left_out(chart, chart->count,
+				  chart->count + figure_fill_count_distinct(dropped, left_out),
+				  "lines");
 	for (size_t i = 0; i < left_out; i++)
 		free(dropped[i]);
 	free(dropped);
 }
 
 /* True if every heading would have a single bar: then its text becomes the bar's name. */
-static bool figure_one_bar_each(const struct figure *f, const struct case_selection *selection,
-				const char **names)
+static bool figure_fill_one_bar_each(const struct figure *f, const struct case_selection *selection,
+				     const char **names)
 {
 	bool one = names[0] != NULL;
 	char **keys = xcalloc(selection->count + 1, sizeof(*keys));
 
 	for (size_t i = 0; i < selection->count; i++) {
-		char *label = selection_label(selection, &selection->items[i], f->without);
+		char *label = case_selection_label(selection, &selection->items[i], f->without);
 
 		one = one && *label && chart_characters(label) <= CHART_NAME_LONGEST;
 		free(label);
-		keys[i] = selection_key(selection, &selection->items[i], names);
+		keys[i] = case_selection_key(selection, &selection->items[i], names);
 	}
-	one = one && count_distinct(keys, selection->count) == selection->count;
+	one = one && figure_fill_count_distinct(keys, selection->count) == selection->count;
 	for (size_t i = 0; i < selection->count; i++)
 		free(keys[i]);
 	free(keys);
@@ -254,17 +257,17 @@ static bool figure_one_bar_each(const struct figure *f, const struct case_select
 }
 
 /* A row must have a name: its devices if nothing else distinguishes it. */
-static char *figure_row_label(const struct case_selection *selection,
-			      const struct selected_case *selected, const char *const *without)
+static char *figure_fill_row_label(const struct case_selection *selection,
+				   const struct selected_case *selected, const char *const *without)
 {
-	char *label = selection_label(selection, selected, without);
+	char *label = case_selection_label(selection, selected, without);
 
 	if (*label)
 		return label;
 	free(label);
 	if (selected->devices)
 		return xasprintf("%zu devices", selected->devices);
-	return view_devices(selection->view, selected->c);
+	return view_all_devices(selection->view, selected->c);
 }
 
 /* Bars in order of their colour's parameter, then of the plan. */
@@ -273,7 +276,7 @@ struct bar {
 	size_t value; /* of the first parameter that names bars, in order of appearance */
 };
 
-static int figure_bar_order(const void *a, const void *b)
+static int figure_fill_bar_order(const void *a, const void *b)
 {
 	const struct bar *p = a, *q = b;
 
@@ -282,7 +285,7 @@ static int figure_bar_order(const void *a, const void *b)
 	return p->selected < q->selected ? -1 : p->selected > q->selected;
 }
 
-static struct bar *ordered_bars(const struct case_selection *selection, const char *by)
+static struct bar *figure_fill_ordered_bars(const struct case_selection *selection, const char *by)
 {
 	struct bar *bars = xmalloc((selection->count + 1) * sizeof(*bars));
 	size_t values = 0;
@@ -291,34 +294,34 @@ static struct bar *ordered_bars(const struct case_selection *selection, const ch
 		size_t j = 0;
 
 		bars[i] = (struct bar){ &selection->items[i], 0 };
-		while (j < i && strcmp(figure_value(bars[j].selected, by),
-				       figure_value(bars[i].selected, by)) != 0)
+		while (j < i && strcmp(figure_fill_value(bars[j].selected, by),
+				       figure_fill_value(bars[i].selected, by)) != 0)
 			j++;
 		bars[i].value = j < i ? bars[j].value : values++;
 	}
-	qsort(bars, selection->count, sizeof(*bars), figure_bar_order);
+	qsort(bars, selection->count, sizeof(*bars), figure_fill_bar_order);
 	return bars;
 }
 
-static void fill_bar(const struct figure *f, const struct case_selection *selection,
-		     const struct bar *bar, struct chart_point *point)
+static void figure_fill_bar(const struct figure *f, const struct case_selection *selection,
+			    const struct bar *bar, struct chart_point *point)
 {
 	const struct case_parameter *ideal =
 		f->rule->ideal ? case_parameter(bar->selected->c, f->rule->ideal) : NULL;
 
-	fill_point(point, bar->selected);
+	figure_fill_point(point, bar->selected);
 	if (bar->selected->devices) {
 		point->converted =
-			figure_device_values(selection, bar->selected, &point->sample_count);
+			figure_thin_device_values(selection, bar->selected, &point->sample_count);
 		point->samples = point->converted;
 		point->low = point->high = NAN;
 	}
-	point->style = figure_style_of(f, selection, bar->selected, bar->value);
+	point->style = figure_fill_style_of(f, selection, bar->selected, bar->value);
 	point->ideal = ideal ? ideal->number : NAN;
 }
 
 /* Distinguishes cases with equal parameters by the name of their section. Takes `label`. */
-static char *figure_with_section(const struct selected_case *selected, char *label)
+static char *figure_fill_with_section(const struct selected_case *selected, char *label)
 {
 	const char *section = view_string(selected->c->label);
 	char *longer;
@@ -334,7 +337,7 @@ void figure_fill_bars(const struct figure *f, const struct case_selection *selec
 		      struct chart *chart)
 {
 	const char *groups[FIGURE_NAMES] = { NULL }, *without[FIGURE_NAMES] = { NULL };
-	struct bar *bars = ordered_bars(selection, f->rule->bars[0]);
+	struct bar *bars = figure_fill_ordered_bars(selection, f->rule->bars[0]);
 	size_t shown = 0;
 
 	/* Names of everything that varies but neither facets nor names a bar: it heads a group. */
@@ -343,33 +346,33 @@ void figure_fill_bars(const struct figure *f, const struct case_selection *selec
 
 		if (v->values > 1 && !view_listed(v->name, f->without) &&
 		    !view_listed(v->name, f->rule->bars))
-			figure_name_list_add(groups, v->name);
+			figure_fill_name_list_add(groups, v->name);
 	}
 	if (f->joined)
-		figure_name_list_add(groups, f->facets[0]);
-	if (figure_one_bar_each(f, selection, groups))
+		figure_fill_name_list_add(groups, f->facets[0]);
+	if (figure_fill_one_bar_each(f, selection, groups))
 		groups[0] = NULL;
 	for (size_t i = 0; f->without[i]; i++)
-		figure_name_list_add(without, f->without[i]);
+		figure_fill_name_list_add(without, f->without[i]);
 	for (size_t i = 0; groups[i]; i++)
-		figure_name_list_add(without, groups[i]);
+		figure_fill_name_list_add(without, groups[i]);
 	for (size_t i = 0; i < selection->count && shown < FIGURE_BARS; i++, shown++) {
-		char *group = selection_key(selection, bars[i].selected, groups);
+		char *group = case_selection_key(selection, bars[i].selected, groups);
 		struct chart_series *series = chart_series_named(chart, group);
-		char *label = figure_row_label(selection, bars[i].selected, without);
+		char *label = figure_fill_row_label(selection, bars[i].selected, without);
 
 		if (chart_point_named(series, label))
-			label = figure_with_section(bars[i].selected, label);
-		fill_bar(f, selection, &bars[i], chart_point_new(series, label));
+			label = figure_fill_with_section(bars[i].selected, label);
+		figure_fill_bar(f, selection, &bars[i], chart_point_new(series, label));
 		free(group);
 		free(label);
 	}
 	free(bars);
-	figure_note_left_out(chart, shown, selection->count, "bars");
+	figure_fill_note_left_out(chart, shown, selection->count, "bars");
 }
 
 /* A plan orders pairs of devices so that disjoint pairs run at once; sort them by number here. */
-static int figure_series_in_device_order(const void *a, const void *b)
+static int figure_fill_series_in_device_order(const void *a, const void *b)
 {
 	return strverscmp(((const struct chart_series *)a)->name,
 			  ((const struct chart_series *)b)->name);
@@ -386,13 +389,16 @@ void figure_fill_heatmap(const struct figure *f, const struct case_selection *se
 
 		if (c->device_count != 2 || (x && isfinite(x->number) && x->number != size))
 			continue;
-		fill_point(chart_point_new(chart_series_named(chart, view_string(c->devices[0])),
-					   view_string(c->devices[1])),
-			   &selection->items[i]);
+		figure_fill_point(chart_point_new(chart_series_named(chart,
+								     view_string(c->devices[0])),
+						  view_string(c->devices[1])),
+				  &selection->items[i]);
 	}
-	chart->together = *together && selection->count &&
-			  view_listed(figure_value(&selection->items[0], *together), together + 1);
-	qsort(chart->series, chart->count, sizeof(*chart->series), figure_series_in_device_order);
+	chart->together =
+		*together && selection->count &&
+		view_listed(figure_fill_value(&selection->items[0], *together), together + 1);
+	qsort(chart->series, chart->count, sizeof(*chart->series),
+	      figure_fill_series_in_device_order);
 }
 
 void figure_fill_strip(const struct figure *f, const struct case_selection *selection,
@@ -413,10 +419,10 @@ void figure_fill_strip(const struct figure *f, const struct case_selection *sele
 			continue;
 		if (++all > FIGURE_ROWS)
 			continue;
-		label = figure_row_label(selection, selected, f->without);
+		label = figure_fill_row_label(selection, selected, f->without);
 		point = chart_point_new(chart_series_named(chart, ""), label);
 		free(label);
-		fill_point(point, selected);
+		figure_fill_point(point, selected);
 		/*
 		 * Samples of a time as the metric that was made of them, in its unit: a rate is an
 		 * amount over the time, so that the 95th percentile of the times stays on the bad
@@ -431,26 +437,27 @@ void figure_fill_strip(const struct figure *f, const struct case_selection *sele
 		point->p99 = view_sample(series, selected->m, s->p99);
 		shown++;
 	}
-	figure_note_left_out(chart, shown, all, "rows");
+	figure_fill_note_left_out(chart, shown, all, "rows");
 }
 
 /* A bar of its own for each case: the parameters of two variants of a suite may be the same. */
-static struct chart_series *figure_bar_of(const struct figure *f,
-					  const struct case_selection *selection, size_t i,
-					  struct chart *chart)
+static struct chart_series *figure_fill_bar_of(const struct figure *f,
+					       const struct case_selection *selection, size_t i,
+					       struct chart *chart)
 {
-	char *label = figure_row_label(selection, &selection->items[i], f->without);
+	char *label = figure_fill_row_label(selection, &selection->items[i], f->without);
 	struct chart_series *series = chart_series_named(chart, label);
 
 	if (series->count) {
-		label = figure_with_section(&selection->items[i], label);
+		label = figure_fill_with_section(&selection->items[i], label);
 		series = chart_series_named(chart, label);
 	}
 	free(label);
 	return series;
 }
 
-static double figure_part_of(const struct figure *f, const struct case_result *c, const char *part)
+static double figure_fill_part_of(const struct figure *f, const struct case_result *c,
+				  const char *part)
 {
 	char name[FORMAT_SIZE];
 	const struct metric_value *m;
@@ -464,11 +471,11 @@ static double figure_part_of(const struct figure *f, const struct case_result *c
  * The parts of a bar add up to the metric: what one part shares with another (the row's `overlap`)
  * is drawn there, once. True: there was such.
  */
-static bool figure_add_parts(const struct figure *f, const struct case_result *c,
-			     struct chart_series *series)
+static bool figure_fill_add_parts(const struct figure *f, const struct case_result *c,
+				  struct chart_series *series)
 {
 	const char *within = f->rule->overlap[0], *whole = within ? f->rule->overlap[1] : NULL;
-	double shared = within ? figure_part_of(f, c, within) : 0;
+	double shared = within ? figure_fill_part_of(f, c, within) : 0;
 
 	for (size_t m = 0; f->rule->parts && m < c->metric_count && series->count < c->metric_count;
 	     m++) {
@@ -492,15 +499,16 @@ void figure_fill_stacked(const struct figure *f, const struct case_selection *se
 
 	for (size_t i = 0; i < selection->count && shown < FIGURE_ROWS; i++, shown++) {
 		const struct case_result *c = selection->items[i].c;
-		struct chart_series *series = figure_bar_of(f, selection, i, chart);
+		struct chart_series *series = figure_fill_bar_of(f, selection, i, chart);
 
 		if (series->count)
 			continue;
-		shared |= figure_add_parts(f, c, series);
+		shared |= figure_fill_add_parts(f, c, series);
 		if (!series->count)
-			fill_point(chart_point_new(series, chart->y_name), &selection->items[i]);
+			figure_fill_point(chart_point_new(series, chart->y_name),
+					  &selection->items[i]);
 	}
-	figure_note_left_out(chart, shown, selection->count, "bars");
+	figure_fill_note_left_out(chart, shown, selection->count, "bars");
 	if (shared && f->rule->overlap[1] && f->rule->overlap[2]) {
 		char *all = xasprintf("%s%s%s", chart->note, *chart->note ? " " : "",
 				      f->rule->overlap[2]);

@@ -16,7 +16,8 @@
  */
 
 /* Everything of a case but the compared parameter: cases with the same key make a pair. */
-static char **ratio_pair_keys(const struct case_selection *selection, const char *parameter)
+static char **figure_thin_ratio_pair_keys(const struct case_selection *selection,
+					  const char *parameter)
 {
 	const char *without[] = { parameter, NULL };
 	char **keys = xcalloc(selection->count + 1, sizeof(*keys));
@@ -30,33 +31,33 @@ static char **ratio_pair_keys(const struct case_selection *selection, const char
 	return keys;
 }
 
-static const struct selected_case *ratio_find_partner(const struct case_selection *selection,
-						      char **keys, size_t of, const char *parameter,
-						      const char *value)
+static const struct selected_case *
+figure_thin_ratio_find_partner(const struct case_selection *selection, char **keys, size_t of,
+			       const char *parameter, const char *value)
 {
 	for (size_t j = 0; j < selection->count; j++)
-		if (strcmp(figure_value(&selection->items[j], parameter), value) == 0 &&
+		if (strcmp(figure_fill_value(&selection->items[j], parameter), value) == 0 &&
 		    strcmp(keys[j], keys[of]) == 0)
 			return &selection->items[j];
 	return NULL;
 }
 
 /* The ratios' extremes over all pairs; returns how many there are. */
-static size_t pair_ratios(const struct case_selection *selection, const char *const *compare,
-			  struct extent *ratios)
+static size_t figure_thin_pair_ratios(const struct case_selection *selection,
+				      const char *const *compare, struct extent *ratios)
 {
-	char **keys = ratio_pair_keys(selection, compare[0]);
+	char **keys = figure_thin_ratio_pair_keys(selection, compare[0]);
 	size_t pairs = 0;
 
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct selected_case *base;
 		double ratio;
 
-		if (strcmp(figure_value(&selection->items[i], compare[0]), compare[1]) != 0)
+		if (strcmp(figure_fill_value(&selection->items[i], compare[0]), compare[1]) != 0)
 			continue;
-		base = ratio_find_partner(selection, keys, i, compare[0], compare[2]);
+		base = figure_thin_ratio_find_partner(selection, keys, i, compare[0], compare[2]);
 		ratio = base ? selection->items[i].m->value / base->m->value : NAN;
-		extent_add(ratios, ratio);
+		scale_extent_add(ratios, ratio);
 		pairs += isfinite(ratio) != 0;
 	}
 	for (size_t i = 0; i < selection->count; i++)
@@ -65,31 +66,31 @@ static size_t pair_ratios(const struct case_selection *selection, const char *co
 	return pairs;
 }
 
-static struct formatted figure_parameter_word(const struct figure *f, const char *name,
-					      const char *value)
+static struct formatted figure_thin_parameter_word(const struct figure *f, const char *name,
+						   const char *value)
 {
 	struct case_parameter p = {
 		.name = (char *)name, .text = (char *)value, .number = NAN, .unit = (char *)""
 	};
 
-	return view_parameter(f->view, f->suite, &p);
+	return presented_parameter(f->view, f->suite, &p);
 }
 
-char *figure_ratio(const struct figure *f, const struct case_selection *selection)
+char *figure_thin_ratio(const struct figure *f, const struct case_selection *selection)
 {
 	const char *const *compare = f->rule->compare;
 	struct extent ratios = EXTENT_EMPTY;
 	struct formatted low, high, metric, of, to;
 	size_t pairs = compare[0] && compare[1] && compare[2]
-			       ? pair_ratios(selection, compare, &ratios)
+			       ? figure_thin_pair_ratios(selection, compare, &ratios)
 			       : 0;
 
 	if (!pairs)
 		return NULL;
-	metric = view_metric_title(f->view, f->metric);
+	metric = presented_metric_title(f->view, f->metric);
 	format_capital(metric.text);
-	of = figure_parameter_word(f, compare[0], compare[1]);
-	to = figure_parameter_word(f, compare[0], compare[2]);
+	of = figure_thin_parameter_word(f, compare[0], compare[1]);
+	to = figure_thin_parameter_word(f, compare[0], compare[2]);
 	low = format_ratio(ratios.min);
 	high = format_ratio(ratios.max);
 	if (strcmp(low.text, high.text) == 0)
@@ -114,8 +115,8 @@ static int thin_by_key_and_value(const void *a, const void *b)
 	return order ? order : (x > y) - (x < y);
 }
 
-double *figure_device_values(const struct case_selection *selection,
-			     const struct selected_case *selected, size_t *count)
+double *figure_thin_device_values(const struct case_selection *selection,
+				  const struct selected_case *selected, size_t *count)
 {
 	const struct result *result = selection->view->results;
 	double *values = xcalloc(result->case_count + 1, sizeof(*values));
@@ -165,7 +166,7 @@ static void thin_keep_middle(const struct case_selection *selection,
 	kept[place].highest = members[count - 1].selected->m->value;
 }
 
-size_t figure_merge_devices(struct case_selection *selection)
+size_t figure_thin_merge_devices(struct case_selection *selection)
 {
 	struct thin_member *members;
 	struct selected_case *kept;
@@ -217,8 +218,8 @@ static int thin_by_mean(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-size_t figure_choose_nodes(const struct case_selection *selection, const char *axis, double size,
-			   const char *chosen[2])
+size_t figure_thin_choose_nodes(const struct case_selection *selection, const char *axis,
+				double size, const char *chosen[2])
 {
 	struct node_pairs *nodes = NULL, *worst = NULL;
 	size_t count = 0, capacity = 0, at = 0;

@@ -122,7 +122,7 @@ static enum scale_kind figures_axis_scale(const struct case_selection *selection
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct case_parameter *x = case_parameter(selection->items[i].c, axis);
 
-		extent_add(&extent, x ? x->number : NAN);
+		scale_extent_add(&extent, x ? x->number : NAN);
 	}
 	if (!(extent.min > 0) || extent.min == extent.max)
 		return SCALE_LINEAR;
@@ -147,12 +147,12 @@ static char *figures_title_of(const struct figure *f, const char *name, const ch
 static const char *figures_unit(const struct view *view, const struct case_selection *selection)
 {
 	const struct metric_value *m = selection->items[0].m;
-	const char *unit = view_case_unit(view, selection->items[0].c, m);
+	const char *unit = presented_case_unit(view, selection->items[0].c, m);
 
 	for (size_t i = 1; i < selection->count; i++)
-		if (strcmp(unit,
-			   view_case_unit(view, selection->items[i].c, selection->items[i].m)) != 0)
-			return view_unit(view, m->name, m->unit);
+		if (strcmp(unit, presented_case_unit(view, selection->items[i].c,
+						     selection->items[i].m)) != 0)
+			return presented_unit(view, m->name, m->unit);
 	return unit;
 }
 
@@ -166,7 +166,7 @@ static void figures_start_chart(const struct figure *f, const struct case_select
 
 	chart_init(chart, f->kind);
 	chart->table_step = f->view->table_step;
-	name = view_metric_title(f->view, f->metric);
+	name = presented_metric_title(f->view, f->metric);
 	chart->y_name = xstrdup(name.text);
 	chart->y_unit = xstrdup(figures_unit(f->view, selection));
 	chart->y_scale = f->rule->logarithmic ? SCALE_LOG10 : SCALE_LINEAR;
@@ -206,7 +206,7 @@ static struct figure figure_for_selection(const struct figure *all,
 {
 	struct figure f = *all;
 
-	if (f.kind == CHART_LINES && !selection_vary(selection, f.axis))
+	if (f.kind == CHART_LINES && !case_selection_vary(selection, f.axis))
 		f.kind = CHART_BARS;
 	return f;
 }
@@ -251,7 +251,7 @@ static bool figures_on_a_map(const struct figure *f, const struct case_selection
 #define LEAST_OF_A_LINE 4 /* points: through fewer, a line shows rates that were not measured */
 
 /* One bar, equal bars, or a line through few points are rows of the table of cases and no chart. */
-static bool is_worth_drawing(const struct chart *chart)
+static bool figures_is_worth_drawing(const struct chart *chart)
 {
 	struct extent extent = chart_extent(chart);
 	size_t points = 0, longest = 0;
@@ -272,14 +272,14 @@ static bool is_worth_drawing(const struct chart *chart)
 	}
 }
 
-static void draw_facet(const struct figure *all, const struct case_selection *selection,
-		       const char *facet, const struct extent *range)
+static void figures_draw_facet(const struct figure *all, const struct case_selection *selection,
+			       const char *facet, const struct extent *range)
 {
 	struct figure one = figure_for_selection(all, selection);
 	const struct figure *f = &one;
 	bool one_size = f->axis && f->kind != CHART_LINES;
 	double size = figures_end_of_axis(selection, f->axis, f->kind == CHART_HEATMAP);
-	const struct metric *row = view_metric(f->view, f->metric);
+	const struct metric *row = presented_metric(f->view, f->metric);
 	struct formatted text = { "" };
 	struct chart chart;
 
@@ -287,7 +287,7 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 		return;
 	if (one_size)
 		text = figures_axis_text(selection, f->axis, size);
-	figure_choose_colour(&one, selection);
+	figure_fill_choose_colour(&one, selection);
 	figures_start_chart(f, selection, &chart, facet, text.text);
 	chart.range = *range;
 	/* A line's table has the values below the pointer (report.js), a strip's the quantiles. */
@@ -300,7 +300,7 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 	case CHART_BARS:
 		figure_fill_bars(f, selection, &chart);
 		/* Different quantities have no meaningful highest and lowest. */
-		chart.finding = f->joined ? xstrdup("") : figure_ratio(f, selection);
+		chart.finding = f->joined ? xstrdup("") : figure_thin_ratio(f, selection);
 		break;
 	case CHART_HEATMAP:
 		figure_fill_heatmap(f, selection, &chart, size);
@@ -319,7 +319,7 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 		chart_in_percent(&chart);
 	figures_choose_scale(f, &chart);
 	chart.shows = figure_shows_text(f, &chart);
-	if (is_worth_drawing(&chart))
+	if (figures_is_worth_drawing(&chart))
 		chart_draw(&chart, f->charts);
 	chart_release(&chart);
 }
@@ -331,10 +331,10 @@ static void figures_draw_node_maps(const struct figure *f, const struct case_sel
 	size_t *place = xcalloc(selection->count + 1, sizeof(*place));
 	const char *chosen[2];
 	double size = figures_end_of_axis(selection, f->axis, true);
-	size_t nodes = figure_choose_nodes(selection, f->axis, size, chosen);
+	size_t nodes = figure_thin_choose_nodes(selection, f->axis, size, chosen);
 
 	if (nodes < 2)
-		draw_facet(f, selection, facet, range);
+		figures_draw_facet(f, selection, facet, range);
 	for (size_t n = 0; n < 2 && nodes > 1; n++) {
 		struct case_selection own;
 		char *name = xasprintf("%s%s%s (%s of %zu nodes)", facet, *facet ? ", " : "",
@@ -346,9 +346,9 @@ static void figures_draw_node_maps(const struct figure *f, const struct case_sel
 
 		for (size_t i = 0; i < selection->count; i++)
 			place[i] = strcmp(view_string(selection->items[i].c->node), chosen[n]) == 0;
-		selection_numbered(&own, selection, place, 1);
-		draw_facet(f, &own, name, range);
-		selection_release(&own);
+		case_selection_numbered(&own, selection, place, 1);
+		figures_draw_facet(f, &own, name, range);
+		case_selection_release(&own);
 		free(name);
 	}
 	free(place);
@@ -366,7 +366,7 @@ static void figures_draw_maps(const struct figure *f, const struct case_selectio
 			f->axis ? case_parameter(selection->items[i].c, f->axis) : NULL;
 
 		if (!x || x->number == size)
-			extent_add(&range, selection->items[i].m->value);
+			scale_extent_add(&range, selection->items[i].m->value);
 	}
 	figures_draw_node_maps(f, selection, facet, &range);
 }
@@ -375,7 +375,7 @@ static void figures_draw_maps(const struct figure *f, const struct case_selectio
  * A facet with a single size becomes bars in a chart shared with other facets; several sizes become
  * lines.
  */
-static bool is_joined(const struct figure *f, const struct case_selection *own)
+static bool figures_is_joined(const struct figure *f, const struct case_selection *own)
 {
 	const struct figure one = figure_for_selection(f, own);
 
@@ -384,13 +384,13 @@ static bool is_joined(const struct figure *f, const struct case_selection *own)
 }
 
 /* "each direction and engine, part 2 of 3" */
-static char *joined_title(const struct figure *f, const struct case_selection *own, size_t part,
-			  size_t parts)
+static char *figures_joined_title(const struct figure *f, const struct case_selection *own,
+				  size_t part, size_t parts)
 {
 	struct text out = TEXT_EMPTY;
 
 	for (size_t i = 0; f->facets[i]; i++)
-		if (i == 0 || selection_vary(own, f->facets[i]))
+		if (i == 0 || case_selection_vary(own, f->facets[i]))
 			text_addf(&out, "%s%s", i ? " and " : "each ",
 				  format_metric(f->facets[i]).text);
 	if (parts > 1)
@@ -399,15 +399,15 @@ static char *joined_title(const struct figure *f, const struct case_selection *o
 }
 
 /* The items of `selection` with part[item] equal to `part` in one chart. */
-static void draw_joined(const struct figure *all, const struct case_selection *selection,
-			const size_t *part, size_t number, size_t parts)
+static void figures_draw_joined(const struct figure *all, const struct case_selection *selection,
+				const size_t *part, size_t number, size_t parts)
 {
 	const struct extent none = EXTENT_EMPTY;
 	struct figure f = *all;
 	struct case_selection own;
 	char *title;
 
-	selection_numbered(&own, selection, part, number);
+	case_selection_numbered(&own, selection, part, number);
 	f.joined = true;
 	f.kind = CHART_BARS;
 	memset(f.without, 0, sizeof(f.without));
@@ -415,23 +415,24 @@ static void draw_joined(const struct figure *all, const struct case_selection *s
 			 ? f.axis
 			 : NULL;
 	if (f.axis)
-		figure_name_list_add(f.without, f.axis);
-	title = joined_title(&f, &own, number, parts);
-	draw_facet(&f, &own, title, &none);
+		figure_fill_name_list_add(f.without, f.axis);
+	title = figures_joined_title(&f, &own, number, parts);
+	figures_draw_facet(&f, &own, title, &none);
 	free(title);
-	selection_release(&own);
+	case_selection_release(&own);
 }
 
 /*
  * Deals facets that join to charts of at most FIGURE_BARS: their parts, from 1; 0: a chart of its
  * own, as of one that would join alone. Returns how many parts there are.
  */
-static size_t deal_parts(const struct figure *f, const struct case_groups *facets, size_t *part_of)
+static size_t figures_deal_parts(const struct figure *f, const struct case_groups *facets,
+				 size_t *part_of)
 {
 	size_t parts = 0, bars = 0, joined = 0;
 
 	for (size_t j = 0; j < facets->count; j++)
-		joined += part_of[j] = is_joined(f, &facets->items[j]);
+		joined += part_of[j] = figures_is_joined(f, &facets->items[j]);
 	for (size_t j = 0; j < facets->count; j++) {
 		size_t size = facets->items[j].count;
 
@@ -458,9 +459,9 @@ static void figure_draw_facets(const struct figure *f, const struct case_selecti
 	struct case_groups facets;
 	size_t *part_of, parts;
 
-	selection_group(&facets, selection, f->facets);
+	case_selection_group(&facets, selection, f->facets);
 	part_of = xcalloc(facets.count + 1, sizeof(*part_of));
-	parts = deal_parts(f, &facets, part_of);
+	parts = figures_deal_parts(f, &facets, part_of);
 	for (size_t j = 0, drawn = 0; j < facets.count && drawn < CHARTS_MOST; j++) {
 		if (part_of[j])
 			continue;
@@ -468,13 +469,13 @@ static void figure_draw_facets(const struct figure *f, const struct case_selecti
 		if (f->kind == CHART_HEATMAP)
 			figures_draw_maps(f, &facets.items[j], facets.keys[j]);
 		else
-			draw_facet(f, &facets.items[j], facets.keys[j], &none);
+			figures_draw_facet(f, &facets.items[j], facets.keys[j], &none);
 	}
 	for (size_t i = 0; i < selection->count; i++)
 		facets.of[i] = part_of[facets.of[i]];
 	for (size_t part = 1; part <= parts && part <= CHARTS_MOST; part++)
-		draw_joined(f, selection, facets.of, part, parts);
-	selection_groups_release(&facets);
+		figures_draw_joined(f, selection, facets.of, part, parts);
+	case_selection_groups_release(&facets);
 	free(part_of);
 }
 
@@ -489,9 +490,9 @@ static void figures_draw_rule(const struct view *view, const char *suite, const 
 			    .charts = charts };
 	struct case_selection all, selection;
 
-	selection_collect(&all, view, suite, metric);
-	selection_only(&selection, &all, rule->only);
-	selection_release(&all);
+	case_selection_collect(&all, view, suite, metric);
+	case_selection_only(&selection, &all, rule->only);
+	case_selection_release(&all);
 	if (f.kind == CHART_HEATMAP) {
 		size_t kept = 0;
 
@@ -501,23 +502,23 @@ static void figures_draw_rule(const struct view *view, const char *suite, const 
 		selection.count = kept;
 	}
 	if (f.kind == CHART_HEATMAP && !figures_has_map(&selection)) {
-		selection_release(&selection);
+		case_selection_release(&selection);
 		return;
 	}
 	if (f.kind != CHART_BARS && f.kind != CHART_STACKED)
-		f.axis = rule->axis && selection_vary(&selection, rule->axis)
+		f.axis = rule->axis && case_selection_vary(&selection, rule->axis)
 				 ? rule->axis
-				 : selection_axis(&selection);
+				 : case_selection_axis(&selection);
 	if (f.kind == CHART_LINES && !f.axis)
 		f.kind = CHART_BARS;
 	if (f.kind != CHART_HEATMAP && (f.kind != CHART_STRIP || view->source_count > MOST_STRIPS))
-		f.merged = figure_merge_devices(&selection);
-	figure_choose_facets(&f, &selection,
-			     f.kind == CHART_LINES     ? FIGURE_LINES
-			     : f.kind == CHART_HEATMAP ? SIZE_MAX
-						       : FIGURE_BARS);
+		f.merged = figure_thin_merge_devices(&selection);
+	figure_fill_choose_facets(&f, &selection,
+				  f.kind == CHART_LINES     ? FIGURE_LINES
+				  : f.kind == CHART_HEATMAP ? SIZE_MAX
+							    : FIGURE_BARS);
 	figure_draw_facets(&f, &selection);
-	selection_release(&selection);
+	case_selection_release(&selection);
 }
 
 /* Every headline metric that a suite's cases have, once each. */
@@ -531,9 +532,9 @@ static void figures_draw_headlines(const struct view *view, const char *suite, s
 		const struct metric_value *m = view_headline(c);
 
 		if (!m || strcmp(view_string(c->suite), suite) != 0 || view_listed(m->name, done) ||
-		    view_listed(m->name, suite_page_of(suite).tabled))
+		    view_listed(m->name, presented_suite_page_of(suite).tabled))
 			continue;
-		figure_name_list_add(done, m->name);
+		figure_fill_name_list_add(done, m->name);
 		figures_draw_rule(view, suite, m->name, &rule, charts);
 	}
 }
@@ -541,7 +542,7 @@ static void figures_draw_headlines(const struct view *view, const char *suite, s
 void view_figures(const struct view *view, const char *suite, struct tree *charts)
 {
 	const struct presentation p = view_presentation(view, suite);
-	const struct suite_page page = suite_page_of(suite);
+	const struct suite_page page = presented_suite_page_of(suite);
 
 	if (page.figures)
 		page.figures(view, suite, charts);
@@ -552,7 +553,7 @@ void view_figures(const struct view *view, const char *suite, struct tree *chart
 		figures_draw_headlines(view, suite, charts);
 }
 
-bool view_has_map(const struct view *view, const char *suite)
+bool figures_view_has_map(const struct view *view, const char *suite)
 {
 	const struct presentation p = view_presentation(view, suite);
 

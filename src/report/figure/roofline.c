@@ -32,14 +32,15 @@ struct roofline {
 };
 
 /* FLOP over bytes that a case moves at least; NaN: neither is known. */
-static double intensity_of(const struct view *view, const struct case_result *c)
+static double roofline_intensity_of(const struct view *view, const struct case_result *c)
 {
-	double told = view_role_value(view, c, ROLE_INTENSITY);
+	double told = presented_role_value(view, c, ROLE_INTENSITY);
 
 	if (isfinite(told))
 		return told;
-	return view_role_value(view, c, ROLE_RATE) * view_role_value(view, c, ROLE_WORK_TIME) /
-	       view_role_value(view, c, ROLE_WORK_BYTES);
+	return presented_role_value(view, c, ROLE_RATE) *
+	       presented_role_value(view, c, ROLE_WORK_TIME) /
+	       presented_role_value(view, c, ROLE_WORK_BYTES);
 }
 
 /* Bytes of the case's largest parameter: arrays that fit a cache are not read from memory. */
@@ -53,9 +54,9 @@ static double roofline_size_of(const struct case_result *c)
 	return size;
 }
 
-static void add_bandwidth(struct roofline *r, const struct case_result *c)
+static void roofline_add_bandwidth(struct roofline *r, const struct case_result *c)
 {
-	double value = view_role_value(r->view, c, ROLE_BANDWIDTH);
+	double value = presented_role_value(r->view, c, ROLE_BANDWIDTH);
 	const struct case_result *best = r->bandwidth_case;
 
 	if (!isfinite(value) || (best && roofline_size_of(c) < roofline_size_of(best)) ||
@@ -67,7 +68,7 @@ static void add_bandwidth(struct roofline *r, const struct case_result *c)
 
 static struct roof *roof_of(struct roofline *r, const struct case_result *c)
 {
-	const struct case_parameter *p = view_role_parameter(r->view, c, ROLE_PRECISION);
+	const struct case_parameter *p = presented_role_parameter(r->view, c, ROLE_PRECISION);
 
 	for (size_t i = 0; p && i < r->count; i++)
 		if (strcmp(view_string(r->roofs[i].precision->text), view_string(p->text)) == 0)
@@ -81,8 +82,8 @@ static struct roof *roof_of(struct roofline *r, const struct case_result *c)
 /* A rate without an intensity is the peak of arithmetic. */
 static void roofline_add_rate(struct roofline *r, const struct case_result *c)
 {
-	double rate = view_role_value(r->view, c, ROLE_RATE);
-	bool peak = !isfinite(intensity_of(r->view, c));
+	double rate = presented_role_value(r->view, c, ROLE_RATE);
+	bool peak = !isfinite(roofline_intensity_of(r->view, c));
 	struct roof *roof = rate > 0 ? roof_of(r, c) : NULL;
 
 	if (!roof)
@@ -124,7 +125,7 @@ static struct chart_series *roofline_add_series(const struct roofline *r, struct
 
 static char *roof_name(const struct roofline *r, const struct roof *roof, bool with_rate)
 {
-	struct formatted word = view_parameter(r->view, roof->suite, roof->precision);
+	struct formatted word = presented_parameter(r->view, roof->suite, roof->precision);
 
 	return with_rate ? xasprintf("%s, %s", word.text, format_rounded(roof->rate, "FLOP/s").text)
 			 : xstrdup(word.text);
@@ -156,9 +157,10 @@ static void roofline_add_cases(const struct roofline *r, struct chart *chart,
 
 	for (size_t i = 0; i < r->view->results[0].case_count; i++) {
 		const struct case_result *c = &r->view->results[0].cases[i];
-		const struct case_parameter *p = view_role_parameter(r->view, c, ROLE_PRECISION);
-		const struct metric_value *m = view_role_metric(r->view, c, ROLE_RATE);
-		double x = intensity_of(r->view, c);
+		const struct case_parameter *p =
+			presented_role_parameter(r->view, c, ROLE_PRECISION);
+		const struct metric_value *m = presented_role_metric(r->view, c, ROLE_RATE);
+		double x = roofline_intensity_of(r->view, c);
 		struct chart_point *point;
 		char *words;
 		double slope;
@@ -194,12 +196,12 @@ static struct extent roofline_extent(const struct roofline *r)
 	struct extent x = EXTENT_EMPTY;
 
 	for (size_t i = 0; i < r->count; i++)
-		extent_add(&x, r->roofs[i].rate / r->bandwidth);
+		scale_extent_add(&x, r->roofs[i].rate / r->bandwidth);
 	for (size_t i = 0; i < r->view->results[0].case_count; i++) {
 		const struct case_result *c = &r->view->results[0].cases[i];
 
-		if (roofline_counts_case(r, c) && view_role_value(r->view, c, ROLE_RATE) > 0)
-			extent_add(&x, intensity_of(r->view, c));
+		if (roofline_counts_case(r, c) && presented_role_value(r->view, c, ROLE_RATE) > 0)
+			scale_extent_add(&x, roofline_intensity_of(r->view, c));
 	}
 	x.min /= 3;
 	x.max *= 3;
@@ -277,7 +279,7 @@ static bool *roofline_sources_with_rates(const struct view *view)
 	for (size_t i = 0; i < view->results[0].case_count; i++) {
 		const struct case_result *c = &view->results[0].cases[i];
 
-		if (view_role_value(view, c, ROLE_RATE) > 0)
+		if (presented_role_value(view, c, ROLE_RATE) > 0)
 			with[view_source_of(view, 0, c)] = true;
 	}
 	return with;
@@ -296,7 +298,7 @@ static void roofline_draw_first(const struct view *view, const bool *with_rates,
 			const struct case_result *c = &view->results[0].cases[i];
 
 			if (roofline_counts_case(&r, c)) {
-				add_bandwidth(&r, c);
+				roofline_add_bandwidth(&r, c);
 				roofline_add_rate(&r, c);
 			}
 		}

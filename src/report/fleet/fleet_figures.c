@@ -35,7 +35,7 @@ struct figures {
 };
 
 /* The figure of a case's id, "transfer/h2d/pinned@n7/cuda:3" without its devices. */
-static struct fleet_figure *figures_find(struct figures *f, const char *id, bool add)
+static struct fleet_figure *fleet_figures_find(struct figures *f, const char *id, bool add)
 {
 	char *point = xstrndup(id, strcspn(id, "@"));
 	size_t at = text_index_find(&f->index, point, "");
@@ -51,7 +51,7 @@ static struct fleet_figure *figures_find(struct figures *f, const char *id, bool
 	return at == SIZE_MAX ? NULL : &f->items[at];
 }
 
-static void figures_add_case(struct figures *f, const struct case_result *c)
+static void fleet_figures_add_case(struct figures *f, const struct case_result *c)
 {
 	const struct metric_value *m = c->status == CASE_OK ? view_headline(c) : NULL;
 	struct fleet_figure *figure;
@@ -59,7 +59,7 @@ static void figures_add_case(struct figures *f, const struct case_result *c)
 	/* Cases of several nodes together are no device's. */
 	if (!m || !*view_string(c->node) || !isfinite(m->value))
 		return;
-	figure = figures_find(f, c->id, true);
+	figure = fleet_figures_find(f, c->id, true);
 	if (!figure->metric) {
 		figure->first = c;
 		figure->metric = m;
@@ -70,11 +70,11 @@ static void figures_add_case(struct figures *f, const struct case_result *c)
 	figure->values[figure->count++] = m->value;
 }
 
-static void figures_add_failed(struct figures *f, const struct verdict_check *c)
+static void fleet_figures_add_failed(struct figures *f, const struct verdict_check *c)
 {
 	struct fleet_figure *figure = *c->case_id && acceptance_is_bad(c) && isfinite(c->value) &&
 						      c->verdict != VERDICT_SKIP
-					      ? figures_find(f, c->case_id, false)
+					      ? fleet_figures_find(f, c->case_id, false)
 					      : NULL;
 
 	if (!figure || strcmp(figure->metric->name, c->metric) != 0)
@@ -83,7 +83,7 @@ static void figures_add_failed(struct figures *f, const struct verdict_check *c)
 	figure->failed[figure->failed_count++] = c;
 }
 
-static int checks_by_badness(const void *a, const void *b)
+static int fleet_figures_checks_by_badness(const void *a, const void *b)
 {
 	const struct verdict_check *p = *(const struct verdict_check *const *)a,
 				   *q = *(const struct verdict_check *const *)b;
@@ -93,8 +93,8 @@ static int checks_by_badness(const void *a, const void *b)
 				      : strcmp(p->devices, q->devices);
 }
 
-static void figures_add_row(struct chart_series *rows, const char *name, const double *values,
-			    size_t count)
+static void fleet_figures_add_row(struct chart_series *rows, const char *name, const double *values,
+				  size_t count)
 {
 	struct chart_point *point = chart_point_new(rows, name);
 
@@ -104,8 +104,8 @@ static void figures_add_row(struct chart_series *rows, const char *name, const d
 	point->n = count;
 }
 
-static void figures_draw(const struct result *r, struct fleet_figure *f, size_t number,
-			 struct tree *charts)
+static void fleet_figures_draw(const struct result *r, struct fleet_figure *f, size_t number,
+			       struct tree *charts)
 {
 	const struct view view = { .results = r, .count = 1 };
 	struct chart_series *rows;
@@ -117,7 +117,7 @@ static void figures_draw(const struct result *r, struct fleet_figure *f, size_t 
 
 	qsort(f->values, f->count, sizeof(*f->values), compare_doubles);
 	chart_init(&chart, CHART_STRIP);
-	name = view_metric_title(&view, f->metric->name);
+	name = presented_metric_title(&view, f->metric->name);
 	chart.close = true;
 	chart.id = xasprintf("figure-%zu", number);
 	chart.title = xasprintf("%s, %s", name.text, f->point);
@@ -134,19 +134,20 @@ static void figures_draw(const struct result *r, struct fleet_figure *f, size_t 
 			     ? xasprintf("%zu more devices did not pass.", f->failed_count - shown)
 			     : xstrdup("");
 	rows = chart_series_named(&chart, "");
-	figures_add_row(rows, all, f->values, f->count);
+	fleet_figures_add_row(rows, all, f->values, f->count);
 	if (f->failed_count)
-		qsort(f->failed, f->failed_count, sizeof(*f->failed), checks_by_badness);
+		qsort(f->failed, f->failed_count, sizeof(*f->failed),
+		      fleet_figures_checks_by_badness);
 	for (size_t i = 0; i < shown; i++)
 		if (i == 0 || strcmp(f->failed[i]->devices, f->failed[i - 1]->devices) != 0)
-			figures_add_row(rows, f->failed[i]->devices, &f->failed[i]->value, 1);
+			fleet_figures_add_row(rows, f->failed[i]->devices, &f->failed[i]->value, 1);
 	chart_draw(&chart, charts);
 	chart_release(&chart);
 	free(all);
 }
 
 /* Those with failed devices first, the most of them in front; then in the order of the result. */
-static int figures_by_failed(const void *a, const void *b)
+static int fleet_figures_by_failed(const void *a, const void *b)
 {
 	const struct fleet_figure *p = *(struct fleet_figure *const *)a,
 				  *q = *(struct fleet_figure *const *)b;
@@ -157,7 +158,7 @@ static int figures_by_failed(const void *a, const void *b)
 }
 
 /* True if a figure before has failed devices, and is of the same suite: the same finding. */
-static bool is_same_finding(struct fleet_figure *const *order, size_t at)
+static bool fleet_figures_is_same_finding(struct fleet_figure *const *order, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
 		if (order[i]->failed_count &&
@@ -167,7 +168,7 @@ static bool is_same_finding(struct fleet_figure *const *order, size_t at)
 }
 
 /* True if a chart before has drawn the suite, and nothing is wrong with this figure. */
-static bool is_more_of_the_same(struct fleet_figure *const *order, size_t at)
+static bool fleet_figures_is_more_of_the_same(struct fleet_figure *const *order, size_t at)
 {
 	if (order[at]->failed_count)
 		return false;
@@ -177,7 +178,7 @@ static bool is_more_of_the_same(struct fleet_figure *const *order, size_t at)
 	return false;
 }
 
-static void figures_release(struct figures *f)
+static void fleet_figures_release(struct figures *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		free(f->items[i].point);
@@ -189,7 +190,7 @@ static void figures_release(struct figures *f)
 }
 
 /* How much worse than the figure's median: 0.5 is half as fast; below 0 is better. */
-static double figure_deficit(const struct fleet_figure *f, double value)
+static double fleet_figures_deficit(const struct fleet_figure *f, double value)
 {
 	double median = median_of_sorted(f->values, f->count);
 
@@ -199,8 +200,8 @@ static double figure_deficit(const struct fleet_figure *f, double value)
 }
 
 /* A node's worst device in each column of the heat map. */
-static void figures_take_deficits(struct fleet_figure *const *columns, size_t count,
-				  const struct fleet_nodes *nodes, const struct result *r)
+static void fleet_figures_take_deficits(struct fleet_figure *const *columns, size_t count,
+					const struct fleet_nodes *nodes, const struct result *r)
 {
 	struct text_index index = { 0 };
 
@@ -223,22 +224,23 @@ static void figures_take_deficits(struct fleet_figure *const *columns, size_t co
 		free(point);
 		if (at == SIZE_MAX || strcmp(m->name, columns[at]->metric->name))
 			continue;
-		n->deficits[at] = fmax(n->deficits[at], figure_deficit(columns[at], m->value));
+		n->deficits[at] =
+			fmax(n->deficits[at], fleet_figures_deficit(columns[at], m->value));
 		n->deficit = fmax(n->deficit, n->deficits[at]);
 	}
 	text_index_release(&index);
 }
 
 /* Marks the failed cells of the heat map. */
-static void figures_mark_failed(struct fleet_figure *const *columns, size_t count,
-				const struct fleet_nodes *nodes)
+static void fleet_figures_mark_failed(struct fleet_figure *const *columns, size_t count,
+				      const struct fleet_nodes *nodes)
 {
 	for (size_t i = 0; i < nodes->count; i++)
 		nodes->items[i].failed = xcalloc(count + 1, sizeof(*nodes->items[i].failed));
 	for (size_t i = 0; i < count; i++) {
 		if (columns[i]->failed_count)
 			qsort(columns[i]->failed, columns[i]->failed_count,
-			      sizeof(*columns[i]->failed), checks_by_badness);
+			      sizeof(*columns[i]->failed), fleet_figures_checks_by_badness);
 		for (size_t k = 0; k < columns[i]->failed_count; k++) {
 			const struct verdict_check *c = columns[i]->failed[k];
 			struct fleet_node *n =
@@ -253,7 +255,7 @@ static void figures_mark_failed(struct fleet_figure *const *columns, size_t coun
 	}
 }
 
-void fleet_node_cells(const struct fleet_node *n, size_t count, struct tree *cells)
+void fleet_figures_node_cells(const struct fleet_node *n, size_t count, struct tree *cells)
 {
 	for (size_t i = 0; i < count; i++)
 		view_heat_cell(n->deficits[i], n->failed[i] != NULL, view_string(n->failed[i]),
@@ -261,9 +263,9 @@ void fleet_node_cells(const struct fleet_node *n, size_t count, struct tree *cel
 }
 
 /* The columns of the heat map: figures with failed devices, then one of each suite. */
-static void figures_add_columns(struct fleet_figure **order, size_t count,
-				struct fleet_nodes *nodes, const struct result *r,
-				struct tree *page)
+static void fleet_figures_add_columns(struct fleet_figure **order, size_t count,
+				      struct fleet_nodes *nodes, const struct result *r,
+				      struct tree *page)
 {
 	struct fleet_figure **columns = xcalloc(MOST_COLUMNS + 1, sizeof(*columns));
 	struct tree *list = tree_list(page, "columns");
@@ -273,7 +275,7 @@ static void figures_add_columns(struct fleet_figure **order, size_t count,
 		struct tree *column;
 
 		if (f->count < 2 || f->metric->better == BETTER_NONE ||
-		    is_more_of_the_same(order, i))
+		    fleet_figures_is_more_of_the_same(order, i))
 			continue;
 		columns[nodes->figures++] = f;
 		qsort(f->values, f->count, sizeof(*f->values), compare_doubles);
@@ -283,8 +285,8 @@ static void figures_add_columns(struct fleet_figure **order, size_t count,
 			  format_quantity(median_of_sorted(f->values, f->count), f->metric->unit)
 				  .text);
 	}
-	figures_take_deficits(columns, nodes->figures, nodes, r);
-	figures_mark_failed(columns, nodes->figures, nodes);
+	fleet_figures_take_deficits(columns, nodes->figures, nodes, r);
+	fleet_figures_mark_failed(columns, nodes->figures, nodes);
 	free(columns);
 }
 
@@ -295,20 +297,22 @@ void fleet_figures(struct fleet_nodes *nodes, const struct result *r, struct tre
 	struct tree *charts = tree_list(page, "charts"), *others = tree_list(page, "other_charts");
 
 	for (size_t i = 0; i < r->case_count; i++)
-		figures_add_case(&f, &r->cases[i]);
+		fleet_figures_add_case(&f, &r->cases[i]);
 	for (size_t i = 0; r->judgement && i < r->judgement->count; i++)
 		if (f.count)
-			figures_add_failed(&f, &r->judgement->checks[i]);
+			fleet_figures_add_failed(&f, &r->judgement->checks[i]);
 	order = xcalloc(f.count + 1, sizeof(*order));
 	for (size_t i = 0; i < f.count; i++)
 		order[i] = &f.items[i];
-	qsort(order, f.count, sizeof(struct fleet_figure *), figures_by_failed);
-	figures_add_columns(order, f.count, nodes, r, page);
+	qsort(order, f.count, sizeof(struct fleet_figure *), fleet_figures_by_failed);
+	fleet_figures_add_columns(order, f.count, nodes, r, page);
 	for (size_t i = 0; i < f.count && charts->count + others->count < MOST_CHARTS; i++)
-		if (order[i]->count > 1 && !is_more_of_the_same(order, i))
-			figures_draw(r, order[i], charts->count + others->count + 1,
-				     order[i]->failed_count && !is_same_finding(order, i) ? charts
-											  : others);
+		if (order[i]->count > 1 && !fleet_figures_is_more_of_the_same(order, i))
+			fleet_figures_draw(r, order[i], charts->count + others->count + 1,
+					   order[i]->failed_count &&
+							   !fleet_figures_is_same_finding(order, i)
+						   ? charts
+						   : others);
 	free(order);
-	figures_release(&f);
+	fleet_figures_release(&f);
 }

@@ -43,7 +43,7 @@ struct fleet_node *fleet_node_find(const struct fleet_nodes *nodes, const char *
 }
 
 /* The node in "n7/cuda:3"; NULL if the name has no node. */
-static struct fleet_node *node_of(const struct fleet_nodes *nodes, const char *device)
+static struct fleet_node *fleet_nodes_node_of(const struct fleet_nodes *nodes, const char *device)
 {
 	size_t length = strcspn(device, "/,");
 
@@ -63,8 +63,8 @@ static void fleet_node_add_check(struct fleet_node *n, const struct verdict_chec
 }
 
 /* `device`: id of one of the node's, at the head of a list. */
-static void fleet_device_add_check(const struct fleet_node *n, const char *device,
-				   const struct verdict_check *c)
+static void fleet_nodes_device_add_check(const struct fleet_node *n, const char *device,
+					 const struct verdict_check *c)
 {
 	size_t length = strcspn(device, ",");
 
@@ -85,7 +85,7 @@ static void fleet_nodes_take_devices(struct fleet_nodes *nodes, const struct res
 	struct fleet_device_verdict *next;
 
 	for (size_t i = 0; i < r->device_count; i++) {
-		struct fleet_node *n = node_of(nodes, r->devices[i].id);
+		struct fleet_node *n = fleet_nodes_node_of(nodes, r->devices[i].id);
 
 		if (n)
 			n->devices++;
@@ -97,7 +97,7 @@ static void fleet_nodes_take_devices(struct fleet_nodes *nodes, const struct res
 		nodes->items[i].devices = 0;
 	}
 	for (size_t i = 0; i < r->device_count; i++) {
-		struct fleet_node *n = node_of(nodes, r->devices[i].id);
+		struct fleet_node *n = fleet_nodes_node_of(nodes, r->devices[i].id);
 
 		if (n)
 			n->gpus[n->devices++].info = &r->devices[i];
@@ -131,12 +131,12 @@ void fleet_nodes_collect(struct fleet_nodes *nodes, const struct result *r)
 
 		/* A check of devices on several nodes concerns each of them, once. */
 		for (const char *at = r->judgement->checks[i].devices; at && *at;) {
-			struct fleet_node *n = node_of(nodes, at);
+			struct fleet_node *n = fleet_nodes_node_of(nodes, at);
 
 			if (n && n != last)
 				fleet_node_add_check(n, &r->judgement->checks[i]);
 			if (n)
-				fleet_device_add_check(n, at, &r->judgement->checks[i]);
+				fleet_nodes_device_add_check(n, at, &r->judgement->checks[i]);
 			last = n;
 			at = strchr(at, ',');
 			at = at ? at + 1 : NULL;
@@ -328,7 +328,8 @@ static void fleet_nodes_show_suspects(const struct fleet_nodes *nodes, size_t sh
 
 	for (size_t i = 0; r->judgement && i < r->judgement->count; i++) {
 		const struct verdict_check *c = &r->judgement->checks[i];
-		struct fleet_node *n = acceptance_is_bad(c) ? node_of(nodes, c->devices) : NULL;
+		struct fleet_node *n =
+			acceptance_is_bad(c) ? fleet_nodes_node_of(nodes, c->devices) : NULL;
 
 		if (n)
 			fleet_nodes_keep_reason(&reasons[n - nodes->items], c);
@@ -344,8 +345,8 @@ struct fleet_mark {
 };
 
 /* Gives no tick to an incomplete node: what it did not measure did not pass. */
-static struct fleet_mark fleet_device_mark(const struct fleet_node *n,
-					   const struct fleet_device_verdict *d)
+static struct fleet_mark fleet_nodes_device_mark(const struct fleet_node *n,
+						 const struct fleet_device_verdict *d)
 {
 	if (d->worst)
 		return (struct fleet_mark){ acceptance_kind(d->worst->verdict),
@@ -369,7 +370,7 @@ static void fleet_node_map(const struct fleet_nodes *nodes, const struct fleet_n
 	tree_text(node, "word", fleet_node_is_suspect(n) ? fleet_node_word(n) : "");
 	for (size_t i = 0; i < n->devices; i++) {
 		const struct fleet_device_verdict *d = &n->gpus[i];
-		struct fleet_mark mark = fleet_device_mark(n, d);
+		struct fleet_mark mark = fleet_nodes_device_mark(n, d);
 		struct tree *cell = tree_item(cells);
 
 		view_text(cell, "device", d->info->id + strcspn(d->info->id, "/") + 1);
@@ -378,7 +379,7 @@ static void fleet_node_map(const struct fleet_nodes *nodes, const struct fleet_n
 		tree_text(cell, "word", mark.word);
 		view_text(cell, "what", d->worst ? d->worst->point : "");
 	}
-	fleet_node_cells(n, nodes->figures, tree_list(node, "figures"));
+	fleet_figures_node_cells(n, nodes->figures, tree_list(node, "figures"));
 }
 
 void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *r, struct tree *page)

@@ -20,7 +20,7 @@
 #define HOUR 3600.0
 
 /* Seconds of each device in cases; devices that measure at the same time count each. */
-static double fleet_cost_seconds_in_cases(const struct result *r)
+static double fleet_page_cost_seconds_in_cases(const struct result *r)
 {
 	double sum = 0;
 
@@ -30,7 +30,7 @@ static double fleet_cost_seconds_in_cases(const struct result *r)
 	return sum;
 }
 
-static struct formatted fleet_cost_hours(double seconds)
+static struct formatted fleet_page_cost_hours(double seconds)
 {
 	double hours = seconds / HOUR;
 
@@ -39,14 +39,14 @@ static struct formatted fleet_cost_hours(double seconds)
 	return format_text(hours >= 10 ? "%.1f" : hours >= 0.005 ? "%.2f" : "< 0.01", hours);
 }
 
-static void fleet_cost(const struct result *r, struct tree *page)
+static void fleet_page_cost(const struct result *r, struct tree *page)
 {
 	struct tree *list = tree_list(page, "phases");
 	double devices = r->seconds * (double)r->device_count,
-	       cases = fleet_cost_seconds_in_cases(r);
+	       cases = fleet_page_cost_seconds_in_cases(r);
 	const struct formatted time = format_seconds(r->seconds),
-			       nodes = fleet_cost_hours(r->seconds * (double)r->node_count),
-			       held = fleet_cost_hours(devices);
+			       nodes = fleet_page_cost_hours(r->seconds * (double)r->node_count),
+			       held = fleet_page_cost_hours(devices);
 
 	for (size_t i = 0; i < r->phase_count; i++) {
 		struct tree *map = tree_item(list);
@@ -55,9 +55,10 @@ static void fleet_cost(const struct result *r, struct tree *page)
 		tree_text(map, "time", format_seconds(r->phases[i].seconds).text);
 		tree_text(map, "share", format_percent(r->phases[i].seconds / r->seconds).text);
 		tree_text(map, "node_hours",
-			  fleet_cost_hours(r->phases[i].seconds * (double)r->node_count).text);
-		tree_text(map, "device_hours",
-			  fleet_cost_hours(r->phases[i].seconds * (double)r->device_count).text);
+			  fleet_page_cost_hours(r->phases[i].seconds * (double)r->node_count).text);
+		tree_text(
+			map, "device_hours",
+			fleet_page_cost_hours(r->phases[i].seconds * (double)r->device_count).text);
 	}
 	if (cases > 0 && cases <= devices)
 		tree_textf(page, "cost",
@@ -74,12 +75,12 @@ static void fleet_cost(const struct result *r, struct tree *page)
 			   time.text, r->node_count, nodes.text, r->device_count, held.text);
 }
 
-static void fleet_set_answer(const struct fleet_page *fleet, struct tree *page)
+static void fleet_page_set_answer(const struct fleet_page *fleet, struct tree *page)
 {
 	const struct verdicts *v = fleet->result->judgement;
 
-	tree_text(page, "verdict_kind", v ? verdicts_kind(v) : "skipped");
-	tree_text(page, "verdict_symbol", v ? verdicts_symbol(v) : "○");
+	tree_text(page, "verdict_kind", v ? view_verdict_kind_of(v) : "skipped");
+	tree_text(page, "verdict_symbol", v ? view_verdict_symbol(v) : "○");
 	tree_text(page, "verdict_word", v ? verdicts_word(v) : "NOT JUDGED");
 	view_text(page, "verdict",
 		  v ? v->sentence : "No limits were applied. For a verdict: run with --check.");
@@ -87,14 +88,14 @@ static void fleet_set_answer(const struct fleet_page *fleet, struct tree *page)
 }
 
 /* Appends "2 nodes failed" to the text. */
-static void fleet_add_count(struct text *out, size_t count, const char *words)
+static void fleet_page_add_count(struct text *out, size_t count, const char *words)
 {
 	if (count)
 		format_list(out, "%zu node%s %s", count, text_plural(count), words);
 }
 
-static void fleet_set_counts(const struct fleet_page *fleet, const struct fleet_nodes *nodes,
-			     struct tree *page)
+static void fleet_page_set_counts(const struct fleet_page *fleet, const struct fleet_nodes *nodes,
+				  struct tree *page)
 {
 	size_t failed = 0, lost = result_lost_nodes(fleet->result), open = 0, cleared = 0;
 	struct text out = TEXT_EMPTY;
@@ -109,19 +110,19 @@ static void fleet_set_counts(const struct fleet_page *fleet, const struct fleet_
 		open += !fails && fleet_node_is_suspect(n);
 		cleared += fleet_node_is_cleared(n);
 	}
-	fleet_add_count(&out, failed, "failed");
-	fleet_add_count(&out, lost, "not complete");
-	fleet_add_count(&out, open, "with errors or open checks");
-	fleet_add_count(&out, cleared, "judged, and no check failed");
-	fleet_add_count(&out, nodes->count - failed - lost - open - cleared,
-			"complete, not judged");
+	fleet_page_add_count(&out, failed, "failed");
+	fleet_page_add_count(&out, lost, "not complete");
+	fleet_page_add_count(&out, open, "with errors or open checks");
+	fleet_page_add_count(&out, cleared, "judged, and no check failed");
+	fleet_page_add_count(&out, nodes->count - failed - lost - open - cleared,
+			     "complete, not judged");
 	tree_text_owned(page, "counts", text_detach(&out));
 }
 
 #define MOST_MODELS 4 /* that are named */
 
 /* "64 × NVIDIA H100", "3 × AMD EPYC (CPU)", by model in the order of the result. */
-static void fleet_add_models(struct text *out, const struct result *r)
+static void fleet_page_add_models(struct text *out, const struct result *r)
 {
 	size_t models = 0;
 
@@ -142,7 +143,7 @@ static void fleet_add_models(struct text *out, const struct result *r)
 }
 
 /* GPUs that a node before has as well: nodes that share a GPU are simulated. */
-static size_t fleet_count_shared(const struct result *r)
+static size_t fleet_page_count_shared(const struct result *r)
 {
 	struct text_index seen = { 0 };
 	size_t shared = 0;
@@ -162,12 +163,12 @@ static size_t fleet_count_shared(const struct result *r)
 }
 
 /* Names the devices as what they are, and says which figures are no GPU's or no node's own. */
-static void fleet_set_devices(const struct result *r, struct tree *page)
+static void fleet_page_set_devices(const struct result *r, struct tree *page)
 {
-	size_t hosts = 0, shared = fleet_count_shared(r);
+	size_t hosts = 0, shared = fleet_page_count_shared(r);
 	struct text models = TEXT_EMPTY;
 
-	fleet_add_models(&models, r);
+	fleet_page_add_models(&models, r);
 	view_text_owned(page, "models", text_detach(&models));
 	for (size_t i = 0; i < r->device_count; i++)
 		hosts += device_is_host(&r->devices[i]);
@@ -187,8 +188,8 @@ static void fleet_set_devices(const struct result *r, struct tree *page)
 #define MOST_NAMED 3 /* suspect nodes in the title */
 
 /* "2 of 64 nodes are suspect: n041 (FAIL, copies from the host), n023 (LOST)"; malloc'ed. */
-static char *fleet_title(const struct fleet_page *fleet, const struct fleet_nodes *nodes,
-			 const char *own)
+static char *fleet_page_title(const struct fleet_page *fleet, const struct fleet_nodes *nodes,
+			      const char *own)
 {
 	const struct result *r = fleet->result;
 	const char *asked = own ? own : report_setting(r, "title");
@@ -230,11 +231,11 @@ static struct tree *fleet_page_tree(const struct fleet_page *fleet, const char *
 	struct tree *page = tree_new(TREE_MAP);
 	struct fleet_nodes nodes;
 
-	view_runs(&view, page);
+	view_environment_runs(&view, page);
 	fleet_nodes_collect(&nodes, r);
-	fleet_set_answer(fleet, page);
-	fleet_set_counts(fleet, &nodes, page);
-	fleet_set_devices(r, page);
+	fleet_page_set_answer(fleet, page);
+	fleet_page_set_counts(fleet, &nodes, page);
+	fleet_page_set_devices(r, page);
 	/* "1,000 nodes, 8,000 devices, 480,000 cases; took 12 min" */
 	tree_textf(page, "scope", "%s nodes, %s devices, %s cases; took %s",
 		   format_count((double)r->node_count).text,
@@ -244,11 +245,11 @@ static struct tree *fleet_page_tree(const struct fleet_page *fleet, const char *
 	tree_text(page, "acceptance_page", fleet->acceptance_page ? fleet->acceptance_page : "");
 	fleet_figures(&nodes, r, page);
 	fleet_nodes_show(&nodes, r, page);
-	view_text_owned(page, "title", fleet_title(fleet, &nodes, own_title));
+	view_text_owned(page, "title", fleet_page_title(fleet, &nodes, own_title));
 	fleet_pairs(&nodes, r, page);
 	fleet_scaling(&nodes, r, page);
 	fleet_nodes_release(&nodes);
-	fleet_cost(r, page);
+	fleet_page_cost(r, page);
 	view_environment(&view, page);
 	return page;
 }

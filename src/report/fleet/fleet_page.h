@@ -63,7 +63,7 @@ bool fleet_node_is_cleared(const struct fleet_node *node);
 /* The columns of the heat map, and a chart of each figure with failed devices. */
 void fleet_figures(struct fleet_nodes *nodes, const struct result *result, struct tree *page);
 /* A node's row of the heat map. */
-void fleet_node_cells(const struct fleet_node *node, size_t count, struct tree *cells);
+void fleet_figures_node_cells(const struct fleet_node *node, size_t count, struct tree *cells);
 /* "WRONG", "FAIL", "LOST", "OK", "NOT JUDGED" */
 const char *fleet_node_word(const struct fleet_node *node);
 /* Orders the nodes by need. Sets the map, the suspects, the worst first, and the table of nodes. */

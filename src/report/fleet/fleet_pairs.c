@@ -38,7 +38,7 @@ struct edges {
 	size_t point_count, point_capacity;
 };
 
-static const char *role_name(const struct view *view, const char *suite, enum role role)
+static const char *fleet_pairs_role_name(const struct view *view, const char *suite, enum role role)
 {
 	const struct presentation p = view_presentation(view, suite);
 	const struct role_row *row = presentation_role(&p, role, NULL);
@@ -47,8 +47,8 @@ static const char *role_name(const struct view *view, const char *suite, enum ro
 }
 
 /* The two nodes of a case; false: they are one, or more. */
-static bool case_node_pair(const struct fleet_nodes *nodes, const struct case_result *c,
-			   size_t out[2])
+static bool fleet_pairs_nodes_of_case(const struct fleet_nodes *nodes, const struct case_result *c,
+				      size_t out[2])
 {
 	size_t count = 0;
 
@@ -87,10 +87,10 @@ static size_t fleet_pairs_point_of(struct edges *e, const struct case_result *c,
 	return e->point_count++;
 }
 
-static void edges_collect(struct edges *e, const struct fleet_nodes *nodes, const struct result *r,
-			  const char *suite)
+static void fleet_pairs_edges_collect(struct edges *e, const struct fleet_nodes *nodes,
+				      const struct result *r, const char *suite)
 {
-	const char *round = role_name(e->view, suite, ROLE_ROUND);
+	const char *round = fleet_pairs_role_name(e->view, suite, ROLE_ROUND);
 
 	for (size_t i = 0; i < r->case_count; i++) {
 		const struct case_result *c = &r->cases[i];
@@ -99,9 +99,9 @@ static void edges_collect(struct edges *e, const struct fleet_nodes *nodes, cons
 		struct pair_edge edge = { .c = c };
 
 		if (strcmp(c->suite, suite) != 0 || !round || !case_parameter(c, round) ||
-		    c->status == CASE_SKIPPED || !case_node_pair(nodes, c, edge.nodes))
+		    c->status == CASE_SKIPPED || !fleet_pairs_nodes_of_case(nodes, c, edge.nodes))
 			continue;
-		rail = view_role_number(e->view, c, ROLE_RAIL);
+		rail = presented_role_number(e->view, c, ROLE_RAIL);
 		edge.rail = isnan(rail) ? -1 : (int64_t)rail;
 		edge.point = fleet_pairs_point_of(e, c, round);
 		if (m && !e->metrics[edge.point]) {
@@ -141,7 +141,7 @@ static void fleet_pairs_set_shares(struct edges *e)
 	free(values);
 }
 
-static void edges_release(struct edges *e)
+static void fleet_pairs_edges_release(struct edges *e)
 {
 	for (size_t i = 0; i < e->point_count; i++)
 		free(e->points[i]);
@@ -226,8 +226,8 @@ static void fleet_pairs_release_rows(struct pairs_rows *rows, size_t nodes)
 }
 
 /* The worst value in the cell, in whole percent. */
-static void heatmap_put_worst(struct chart *chart, const char *row, const char *column,
-			      double exact)
+static void fleet_pairs_heatmap_put_worst(struct chart *chart, const char *row, const char *column,
+					  double exact)
 {
 	double share = rint(100 * exact) / 100;
 	struct chart_series *series = chart_series_named(chart, row);
@@ -239,8 +239,8 @@ static void heatmap_put_worst(struct chart *chart, const char *row, const char *
 		point->y = share;
 }
 
-static char *pairs_sentence(const struct edges *e, const char *metric,
-			    const struct fleet_nodes *nodes)
+static char *fleet_pairs_sentence(const struct edges *e, const char *metric,
+				  const struct fleet_nodes *nodes)
 {
 	const struct pair_edge *worst = NULL;
 	size_t measured = 0, bad = 0;
@@ -279,8 +279,8 @@ static void fleet_pairs_begin_chart(struct chart *chart, const char *id, size_t 
 }
 
 /* In the order of the nodes; of bins those apart first. */
-static void pairs_add_rows(struct chart *chart, const struct pairs_rows *rows,
-			   const struct fleet_nodes *nodes)
+static void fleet_pairs_add_rows(struct chart *chart, const struct pairs_rows *rows,
+				 const struct fleet_nodes *nodes)
 {
 	for (int apart = rows->binned; apart >= 0; apart--)
 		for (size_t i = 0; i < nodes->count; i++)
@@ -289,21 +289,22 @@ static void pairs_add_rows(struct chart *chart, const struct pairs_rows *rows,
 				chart_series_named(chart, rows->names[i]);
 }
 
-static void draw_pairs(const struct edges *e, const char *metric, const struct fleet_nodes *nodes,
-		       const double *best, struct tree *charts)
+static void fleet_pairs_draw(const struct edges *e, const char *metric,
+			     const struct fleet_nodes *nodes, const double *best,
+			     struct tree *charts)
 {
 	struct formatted name;
 	struct chart chart;
 	struct pairs_rows rows;
 
 	fleet_pairs_name_rows(&rows, nodes, best);
-	name = view_metric_title(e->view, metric);
+	name = presented_metric_title(e->view, metric);
 	fleet_pairs_begin_chart(&chart, "pair-map", charts->count + 1,
 				xasprintf("%s by pair of nodes", name.text),
 				"Each cell shows the worst measurement of a pair of nodes / the "
 				"median of all pairs at the same point.",
 				"share of the median");
-	chart.finding = pairs_sentence(e, metric, nodes);
+	chart.finding = fleet_pairs_sentence(e, metric, nodes);
 	if (rows.binned) {
 		free(chart.note);
 		chart.note = xasprintf("%zu nodes: a row combines several neighbours under the "
@@ -311,15 +312,15 @@ static void draw_pairs(const struct edges *e, const char *metric, const struct f
 				       "node with only bad pairs has its own row.",
 				       rows.count);
 	}
-	pairs_add_rows(&chart, &rows, nodes);
+	fleet_pairs_add_rows(&chart, &rows, nodes);
 	for (size_t i = 0; i < e->count; i++) {
 		const struct pair_edge *edge = &e->items[i];
 		const char *a = rows.names[edge->nodes[0]], *b = rows.names[edge->nodes[1]];
 
 		if (!fleet_pairs_is_about(e, edge, metric))
 			continue;
-		heatmap_put_worst(&chart, a, b, edge->share);
-		heatmap_put_worst(&chart, b, a, edge->share);
+		fleet_pairs_heatmap_put_worst(&chart, a, b, edge->share);
+		fleet_pairs_heatmap_put_worst(&chart, b, a, edge->share);
 	}
 	chart_in_percent(&chart);
 	if (rows.count > 2)
@@ -357,7 +358,7 @@ static double fleet_pairs_best_on(const struct edges *e, const char *metric, siz
 	return best;
 }
 
-static int64_t last_rail(const struct edges *e, const char *metric)
+static int64_t fleet_pairs_last_rail(const struct edges *e, const char *metric)
 {
 	int64_t last = -1;
 
@@ -394,10 +395,10 @@ static size_t fleet_pairs_rank_nodes(const struct edges *e, const char *metric, 
 	return count;
 }
 
-static void draw_rails(const struct edges *e, const char *metric, const struct fleet_nodes *nodes,
-		       struct tree *charts)
+static void fleet_pairs_draw_rails(const struct edges *e, const char *metric,
+				   const struct fleet_nodes *nodes, struct tree *charts)
 {
-	int64_t rails = last_rail(e, metric);
+	int64_t rails = fleet_pairs_last_rail(e, metric);
 	struct by_share *order = xcalloc(nodes->count + 1, sizeof(*order));
 	size_t count =
 		rails > 0 ? fleet_pairs_rank_nodes(e, metric, nodes->count, rails, order) : 0;
@@ -406,7 +407,7 @@ static void draw_rails(const struct edges *e, const char *metric, const struct f
 	struct formatted name;
 	struct chart chart;
 
-	name = view_metric_title(e->view, metric);
+	name = presented_metric_title(e->view, metric);
 	fleet_pairs_begin_chart(&chart, "rail-map", charts->count + 1,
 				xasprintf("%s by rail", name.text),
 				"Best measurement of each node on each rail / the median of all "
@@ -424,8 +425,9 @@ static void draw_rails(const struct edges *e, const char *metric, const struct f
 
 			snprintf(column, sizeof(column), "rail %lld", (long long)rail);
 			if (!isnan(share))
-				heatmap_put_worst(&chart, nodes->items[order[i].node].node->name,
-						  column, share);
+				fleet_pairs_heatmap_put_worst(
+					&chart, nodes->items[order[i].node].node->name, column,
+					share);
 		}
 	if (shown) {
 		chart.finding =
@@ -439,12 +441,12 @@ static void draw_rails(const struct edges *e, const char *metric, const struct f
 	free(order);
 }
 
-static void pairs_show_suite(const struct view *view, const struct fleet_nodes *nodes,
-			     const struct result *r, const char *suite, struct tree *charts)
+static void fleet_pairs_show_suite(const struct view *view, const struct fleet_nodes *nodes,
+				   const struct result *r, const char *suite, struct tree *charts)
 {
 	struct edges e = { .view = view };
 
-	edges_collect(&e, nodes, r, suite);
+	fleet_pairs_edges_collect(&e, nodes, r, suite);
 	fleet_pairs_set_shares(&e);
 	for (size_t p = 0; p < e.point_count; p++) {
 		bool drawn = !e.metrics[p];
@@ -455,11 +457,11 @@ static void pairs_show_suite(const struct view *view, const struct fleet_nodes *
 		if (drawn)
 			continue;
 		best = fleet_pairs_best_shares(&e, e.metrics[p], nodes->count);
-		draw_pairs(&e, e.metrics[p], nodes, best, charts);
-		draw_rails(&e, e.metrics[p], nodes, charts);
+		fleet_pairs_draw(&e, e.metrics[p], nodes, best, charts);
+		fleet_pairs_draw_rails(&e, e.metrics[p], nodes, charts);
 		free(best);
 	}
-	edges_release(&e);
+	fleet_pairs_edges_release(&e);
 }
 
 void fleet_pairs(const struct fleet_nodes *nodes, const struct result *r, struct tree *page)
@@ -469,5 +471,5 @@ void fleet_pairs(const struct fleet_nodes *nodes, const struct result *r, struct
 
 	for (size_t i = 0; i < r->presentation_count; i++)
 		if (presentation_role(&r->presentations[i], ROLE_ROUND, NULL))
-			pairs_show_suite(&view, nodes, r, r->presentations[i].suite, charts);
+			fleet_pairs_show_suite(&view, nodes, r, r->presentations[i].suite, charts);
 }

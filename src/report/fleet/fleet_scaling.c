@@ -35,7 +35,7 @@ struct scaling {
 	size_t count, capacity;
 };
 
-static char *facet_of(const struct scaling *s, const struct case_result *c)
+static char *fleet_scaling_facet_of(const struct scaling *s, const struct case_result *c)
 {
 	struct text text = TEXT_EMPTY;
 
@@ -44,7 +44,7 @@ static char *facet_of(const struct scaling *s, const struct case_result *c)
 		const struct case_parameter *p = case_parameter(c, s->row->facets[i]);
 
 		if (p)
-			format_list(&text, "%s", view_parameter(s->view, c->suite, p).text);
+			format_list(&text, "%s", presented_parameter(s->view, c->suite, p).text);
 	}
 	return text.data ? text_detach(&text) : xstrdup("");
 }
@@ -52,7 +52,8 @@ static char *facet_of(const struct scaling *s, const struct case_result *c)
 static struct scaling_place *scaling_place(struct scaling *s, const struct case_result *c,
 					   size_t nodes)
 {
-	char *facet = facet_of(s, c), *line = view_named_parameters(s->view, c, s->without);
+	char *facet = fleet_scaling_facet_of(s, c),
+	     *line = view_named_parameters(s->view, c, s->without);
 
 	for (size_t i = 0; i < s->count; i++) {
 		struct scaling_place *p = &s->places[i];
@@ -160,7 +161,7 @@ static void scaling_draw(const struct scaling *s, const char *facet, struct tree
 		if (strcmp(s->places[i].facet, facet) == 0 && scaling_is_curve(s, &s->places[i]))
 			order[count++] = &s->places[i];
 	qsort(order, count, sizeof(struct scaling_place *), scaling_by_nodes);
-	name = view_metric_title(s->view, s->metric->name);
+	name = presented_metric_title(s->view, s->metric->name);
 	chart_init(&chart, CHART_LINES);
 	chart.id = xasprintf("scaling-%zu", charts->count + 1);
 	chart.title = xasprintf("%s over nodes%s%s", name.text, *facet ? ", " : "", facet);

@@ -31,9 +31,9 @@ static bool html_results_share_model(const struct result *results, size_t count)
 }
 
 /* True if the page shows GPUs side by side. Sets the GPUs asked for and the one that is 1x. */
-static bool wants_architectures(const struct result *results, size_t count,
-				const struct report_options *options, const char **gpus,
-				const char **baseline)
+static bool html_wants_architectures(const struct result *results, size_t count,
+				     const struct report_options *options, const char **gpus,
+				     const char **baseline)
 {
 	*gpus = options->reference ? options->reference : report_setting(&results[0], "reference");
 	*baseline = options->baseline ? options->baseline : report_setting(&results[0], "baseline");
@@ -41,8 +41,8 @@ static bool wants_architectures(const struct result *results, size_t count,
 	       (count > 1 && !html_results_share_model(results, count));
 }
 
-static bool wants_claims(const struct result *results, size_t count,
-			 const struct report_options *options)
+static bool html_wants_claims(const struct result *results, size_t count,
+			      const struct report_options *options)
 {
 	return !options->no_claims && !options->chart &&
 	       (options->claims ||
@@ -55,9 +55,10 @@ static enum status html_load_claims(struct claim_set *set, const struct result *
 				    struct error *err)
 {
 	*set = (struct claim_set){ 0 };
-	if (!wants_claims(results, count, options))
+	if (!html_wants_claims(results, count, options))
 		return STATUS_OK;
-	return claims_load(set, options->claims && *options->claims ? options->claims : NULL, err);
+	return claims_read_load(set, options->claims && *options->claims ? options->claims : NULL,
+				err);
 }
 
 /* "report-charts" of /some/where/report.html; "" where charts get no files. */
@@ -67,7 +68,7 @@ static char *html_charts_folder(const struct report_options *options)
 	const char *name = slash ? slash + 1 : options->output;
 	const char *dot = name ? strrchr(name, '.') : NULL;
 
-	if (!options->chart_files || !name || report_on_stdout(options))
+	if (!options->chart_files || !name || html_report_on_stdout(options))
 		return xstrdup("");
 	return xasprintf("%.*s-charts", (int)(dot && dot > name ? dot - name : (long)strlen(name)),
 			 name);
@@ -76,10 +77,10 @@ static char *html_charts_folder(const struct report_options *options)
 /* The words below a chart that is placed elsewhere: machine, day and run; who published it, how. */
 static void html_add_source(struct text *out, const struct result *r)
 {
-	char *citation = view_citation(r);
+	char *citation = view_environment_citation(r);
 
 	text_add(out, out->length ? " " : "");
-	run_title_add_machine(out, r);
+	run_figures_title_add_machine(out, r);
 	text_addf(out, ", %s: %s.", format_date(view_string(r->started)).text, citation);
 	free(citation);
 }
@@ -104,7 +105,7 @@ static enum status html_write_charts(const struct tree *page, const struct view 
 	struct chart_source source;
 
 	for (size_t i = 0; i < view->count; i++) {
-		char *citation = view_citation(&view->results[i]);
+		char *citation = view_environment_citation(&view->results[i]);
 
 		text_addf(&origin, "%s: %s\n", citation, view_string(view->results[i].command));
 		html_add_source(&shown, &view->results[i]);
@@ -131,7 +132,7 @@ static void html_add_own_words(const struct result *r, struct tree *page)
 	view_text(page, "licence", report_setting(r, "licence"));
 }
 
-static void add_script(const struct report_options *options, struct tree *page)
+static void html_add_script(const struct report_options *options, struct tree *page)
 {
 	const struct embedded_file *script = embedded_find(embedded_script, "report.js");
 	const struct embedded_file *hash = embedded_find(embedded_script, "report.js.sha256");
@@ -146,7 +147,7 @@ static void add_script(const struct report_options *options, struct tree *page)
 }
 
 /* The page's answer in a sentence, for search engines and previews of links; "": none. */
-static const char *describe_page(const struct tree *page)
+static const char *html_describe_page(const struct tree *page)
 {
 	const struct tree *changes = tree_member(page, "changes");
 	const char *const answers[] = {
@@ -173,8 +174,8 @@ enum status html_render(const char *name, const struct report_options *options, 
 		return err->status;
 	tree_text_owned(page, "css", css);
 	tree_flag(page, "linked", options->separate_css);
-	add_script(options, page);
-	view_text(page, "description", describe_page(page));
+	html_add_script(options, page);
+	view_text(page, "description", html_describe_page(page));
 	return template_render(name, options->template_dir, page, html, err);
 }
 
@@ -186,7 +187,7 @@ static enum status html_render_architectures(const struct view *view,
 	struct tree *page = tree_new(TREE_MAP);
 	struct report_reference reference;
 	struct view_counts n;
-	enum status status = reference_collect(&reference, view, gpus, baseline, err);
+	enum status status = report_reference_collect(&reference, view, gpus, baseline, err);
 
 	if (status == STATUS_OK) {
 		struct architectures *a = xmalloc(sizeof(*a));
@@ -195,7 +196,7 @@ static enum status html_render_architectures(const struct view *view,
 		view_count(view, &n);
 		/* Titles and members of a page about architectures. */
 		architectures_collect(a, &reference);
-		title = architectures_title(a);
+		title = architecture_page_title(a);
 		view_text(page, "title", options->title ? options->title : title);
 		free(title);
 		architectures_page(a, page);
@@ -203,17 +204,17 @@ static enum status html_render_architectures(const struct view *view,
 		tree_flag(page, "published_there", tree_member(page, "published")->count != 0);
 		tree_text(page, "run_page", options->run_page ? options->run_page : "");
 		free(a);
-		view_runs(view, page);
+		view_environment_runs(view, page);
 		view_verdict(view, page);
 		view_warnings(view, page);
-		view_launches(view, page);
+		view_warnings_launches(view, page);
 		view_environment(view, page);
 		html_add_own_words(view->results, page);
 		tree_flag(page, "has_bad", n.of[CASE_FAILED] || n.of[CASE_ERROR]);
 		tree_text(page, "acceptance_page", "");
 		status = html_render("architectures", options, page, html, err);
 	}
-	reference_release(&reference);
+	report_reference_release(&reference);
 	tree_free(page);
 	return status;
 }
@@ -243,9 +244,9 @@ static enum status html_render_results(struct view *view, const struct claim_set
 	return status;
 }
 
-enum status report_render(const struct result *results, size_t count,
-			  const struct report_options *options, struct text *html,
-			  struct error *err)
+enum status html_render_report(const struct result *results, size_t count,
+			       const struct report_options *options, struct text *html,
+			       struct error *err)
 {
 	struct memory_limit limits[LIMITS_MOST];
 	struct claim_set claims;
@@ -268,16 +269,16 @@ enum status report_render(const struct result *results, size_t count,
 	view.memory_limits = limits;
 	view.memory_limit_count = limit_count;
 	if (!claims.count && !options->chart &&
-	    wants_architectures(results, count, options, &gpus, &baseline))
+	    html_wants_architectures(results, count, options, &gpus, &baseline))
 		status = html_render_architectures(&view, options, gpus, baseline, html, err);
 	else
 		status = html_render_results(&view, &claims, options, html, err);
-	claims_release(&claims);
+	claims_read_release(&claims);
 	view_release(&view);
 	return status;
 }
 
-static enum status write_css(const struct report_options *options, struct error *err)
+static enum status html_write_css(const struct report_options *options, struct error *err)
 {
 	char *copy = xstrdup(options->output), *css = NULL;
 	char *path = xasprintf("%s/" REPORT_STYLE_FILE, dirname(copy));
@@ -292,21 +293,21 @@ static enum status write_css(const struct report_options *options, struct error 
 	return err->status;
 }
 
-bool report_on_stdout(const struct report_options *options)
+bool html_report_on_stdout(const struct report_options *options)
 {
 	return strcmp(options->output, "-") == 0;
 }
 
 enum status html_publish(const struct report_options *options, struct text *html, struct error *err)
 {
-	bool out = report_on_stdout(options);
+	bool out = html_report_on_stdout(options);
 
 	if (err->status == STATUS_OK && out && options->separate_css)
 		error_set(err, STATUS_USAGE,
 			  "--layout=dir needs a directory for the style sheet, but the output is "
 			  "standard output");
 	if (err->status == STATUS_OK && options->separate_css)
-		write_css(options, err);
+		html_write_css(options, err);
 	if (err->status == STATUS_OK && !out)
 		file_publish(options->output, html->data, html->length, err);
 	else if (err->status == STATUS_OK &&
@@ -333,12 +334,12 @@ static enum status html_write_one(const struct result *results, size_t count,
 {
 	struct text html = TEXT_EMPTY;
 
-	report_render(results, count, options, &html, err);
+	html_render_report(results, count, options, &html, err);
 	return html_publish(options, &html, err);
 }
 
 /* "page-run.html" of "page.html". malloc'ed. */
-static char *run_page_of(const char *output)
+static char *html_run_page_of(const char *output)
 {
 	const char *slash = strrchr(output, '/'), *dot = strrchr(output, '.');
 	size_t stem = dot && (!slash || dot > slash + 1) ? (size_t)(dot - output) : strlen(output);
@@ -350,7 +351,7 @@ static char *run_page_of(const char *output)
 static enum status html_write_with_run(const struct result *result,
 				       const struct report_options *options, struct error *err)
 {
-	char *path = run_page_of(options->output);
+	char *path = html_run_page_of(options->output);
 	const char *slash = strrchr(path, '/');
 	struct report_options run = *options, page = *options;
 
@@ -367,20 +368,20 @@ static enum status html_write_with_run(const struct result *result,
 	return err->status;
 }
 
-enum status report_write(const struct result *results, size_t count,
-			 const struct report_options *options, struct error *err)
+enum status html_write_report(const struct result *results, size_t count,
+			      const struct report_options *options, struct error *err)
 {
 	const char *gpus, *baseline;
 
-	if (count == 1 && !report_on_stdout(options) && !options->chart &&
-	    (wants_claims(results, count, options) ||
-	     wants_architectures(results, count, options, &gpus, &baseline)))
+	if (count == 1 && !html_report_on_stdout(options) && !options->chart &&
+	    (html_wants_claims(results, count, options) ||
+	     html_wants_architectures(results, count, options, &gpus, &baseline)))
 		return html_write_with_run(results, options, err);
 	return html_write_one(results, count, options, err);
 }
 
 /* True if `path` exists and differs from `file`. */
-static bool was_edited(const char *path, const struct embedded_file *file)
+static bool html_was_edited(const char *path, const struct embedded_file *file)
 {
 	struct text there = TEXT_EMPTY;
 	struct error unread = ERROR_NONE;
@@ -397,7 +398,7 @@ static bool was_edited(const char *path, const struct embedded_file *file)
 	return edited;
 }
 
-static enum status refuse_edited(const char *directory, struct error *err)
+static enum status html_refuse_edited(const char *directory, struct error *err)
 {
 	struct text names = TEXT_EMPTY;
 	size_t count = 0;
@@ -405,7 +406,7 @@ static enum status refuse_edited(const char *directory, struct error *err)
 	for (const struct embedded_file *f = embedded_templates; f->name; f++) {
 		char *path = xasprintf("%s/%s", directory, f->name);
 
-		if (was_edited(path, f) && count++ < 5)
+		if (html_was_edited(path, f) && count++ < 5)
 			text_addf(&names, "%s%s", count > 1 ? ", " : "", f->name);
 		free(path);
 	}
@@ -419,11 +420,11 @@ static enum status refuse_edited(const char *directory, struct error *err)
 	return err->status;
 }
 
-enum status report_dump_templates(const char *directory, bool force, struct error *err)
+enum status html_dump_templates(const char *directory, bool force, struct error *err)
 {
 	if (mkdir(directory, 0777) != 0 && errno != EEXIST)
 		return error_errno(err, "%s", directory);
-	if (!force && refuse_edited(directory, err) != STATUS_OK)
+	if (!force && html_refuse_edited(directory, err) != STATUS_OK)
 		return err->status;
 	for (const struct embedded_file *f = embedded_templates; f->name; f++) {
 		char *path = xasprintf("%s/%s", directory, f->name);

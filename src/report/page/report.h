@@ -64,18 +64,18 @@ struct report_options {
  * A page about architectures (options->reference) or claims has the page of its run next to it:
  * "page-run.html" of "page.html".
  */
-enum status report_write(const struct result *results, size_t count,
-			 const struct report_options *options, struct error *err);
+enum status html_write_report(const struct result *results, size_t count,
+			      const struct report_options *options, struct error *err);
 /* True if the page itself goes there: nothing else must. */
-bool report_on_stdout(const struct report_options *options);
+bool html_report_on_stdout(const struct report_options *options);
 /* The page as text, appended to `html`; options->output is used for chart_files alone. */
-enum status report_render(const struct result *results, size_t count,
-			  const struct report_options *options, struct text *html,
-			  struct error *err);
+enum status html_render_report(const struct result *results, size_t count,
+			       const struct report_options *options, struct text *html,
+			       struct error *err);
 /*
  * Writes the embedded templates into `directory`. If a file there differs, it was edited:
  * STATUS_USAGE, and nothing is written, unless `force`.
  */
-enum status report_dump_templates(const char *directory, bool force, struct error *err);
+enum status html_dump_templates(const char *directory, bool force, struct error *err);
 
 #endif

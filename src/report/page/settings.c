@@ -15,7 +15,7 @@ const char *report_setting(const struct result *result, const char *key)
 	return "";
 }
 
-static enum status check_memory_limits(const char *text, struct error *err)
+static enum status page_settings_check_memory_limits(const char *text, struct error *err)
 {
 	struct memory_limit limits[LIMITS_MOST];
 	size_t count;
@@ -25,12 +25,12 @@ static enum status check_memory_limits(const char *text, struct error *err)
 
 static enum status report_settings_check_baseline(const char *text, struct error *err)
 {
-	return reference_check("", text, err);
+	return report_reference_check("", text, err);
 }
 
 static enum status report_settings_check_reference(const char *text, struct error *err)
 {
-	return reference_check(text, "", err);
+	return report_reference_check(text, "", err);
 }
 
 const struct key report_keys[] = {
@@ -67,7 +67,7 @@ const struct key report_keys[] = {
 	  .fallback = "",
 	  .help = "memory sizes of a device for which the page names the fastest strategy of each "
 		  "model: sizes (8GiB) or ids from `gpuproof list gpus`",
-	  .check = check_memory_limits },
+	  .check = page_settings_check_memory_limits },
 	{ .name = "baseline",
 	  .type = KEY_TEXT,
 	  .fallback = "",

@@ -15,8 +15,8 @@
  */
 
 /* "small: FP32, arena, 8 GiB" */
-static char *table_case_name(const struct view *view, const struct case_result *c,
-			     const char *const *without)
+static char *view_cases_table_case_name(const struct view *view, const struct case_result *c,
+					const char *const *without)
 {
 	char *parameters = view_named_parameters(view, c, without);
 	const char *section = view_section(c);
@@ -26,24 +26,24 @@ static char *table_case_name(const struct view *view, const struct case_result *
 	return name;
 }
 
-static void tables_add_row(const struct view *view, const struct case_result *c,
-			   const struct table_row *table, struct tree *rows)
+static void view_cases_tables_add_row(const struct view *view, const struct case_result *c,
+				      const struct table_row *table, struct tree *rows)
 {
-	char *name = table_case_name(view, c, table->without);
+	char *name = view_cases_table_case_name(view, c, table->without);
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
 
 	view_text(row, "name", name);
-	tree_text_owned(row, "where", view_devices(view, c));
+	tree_text_owned(row, "where", view_all_devices(view, c));
 	tree_text(row, "interval", "");
 	for (size_t i = 0; table->columns[i]; i++) {
 		const struct metric_value *m = case_metric(c, table->columns[i]);
 
-		tree_item_text(cells, view_value(view, c, m).text);
+		tree_item_text(cells, presented_value(view, c, m).text);
 	}
 	free(name);
 }
 
-void view_tables(const struct view *view, const char *suite, struct tree *map)
+void view_cases_tables(const struct view *view, const char *suite, struct tree *map)
 {
 	const struct presentation p = view_presentation(view, suite);
 	struct tree *tables = tree_list(map, "tables");
@@ -55,7 +55,8 @@ void view_tables(const struct view *view, const char *suite, struct tree *map)
 			if (strcmp(view_string(view->results->cases[i].suite), suite) == 0 &&
 			    row->columns[0] &&
 			    case_metric(&view->results->cases[i], row->columns[0]))
-				tables_add_row(view, &view->results->cases[i], row, rows);
+				view_cases_tables_add_row(view, &view->results->cases[i], row,
+							  rows);
 		if (!rows->count) {
 			tree_free(table);
 			continue;
@@ -66,21 +67,21 @@ void view_tables(const struct view *view, const char *suite, struct tree *map)
 		tree_text(table, "second", "Where");
 		head = tree_list(table, "head");
 		for (size_t i = 0; row->columns[i]; i++) {
-			struct formatted name = view_metric_title(view, row->columns[i]);
+			struct formatted name = presented_metric_title(view, row->columns[i]);
 
 			format_capital(name.text);
 			tree_item_text(head, name.text);
 		}
 		view_text(table, "note", row->note ? row->note : "");
 	}
-	if (suite_page_of(suite).limits)
-		suite_page_of(suite).limits(view, suite, tables);
+	if (presented_suite_page_of(suite).limits)
+		presented_suite_page_of(suite).limits(view, suite, tables);
 }
 
 #define MOST_ON_PAPER 200 /* cases of a suite */
 
 /* "02:57:58.123" */
-static void cases_add_clock(double seconds, struct text *out)
+static void view_cases_add_clock(double seconds, struct text *out)
 {
 	double milliseconds = fmod(floor(1e3 * seconds), 86400e3);
 	unsigned ms = milliseconds >= 0 ? (unsigned)milliseconds : 0;
@@ -93,7 +94,7 @@ static void cases_add_clock(double seconds, struct text *out)
  * Why there is no number; else what a reader must know, and which code ran where there was a
  * choice.
  */
-static void set_remark(struct tree *row, const struct case_result *c)
+static void view_cases_set_remark(struct tree *row, const struct case_result *c)
 {
 	struct text remark = TEXT_EMPTY;
 	const char *before;
@@ -128,9 +129,9 @@ static void set_remark(struct tree *row, const struct case_result *c)
 	for (size_t i = 0; i < c->energy_count; i++) {
 		text_addf(&remark, " Energy of %s: %s from ", view_string(c->energy[i].name),
 			  format_quantity(c->energy[i].joules, "J").text);
-		cases_add_clock(c->energy[i].began, &remark);
+		view_cases_add_clock(c->energy[i].began, &remark);
 		text_add(&remark, " to ");
-		cases_add_clock(c->energy[i].ended, &remark);
+		view_cases_add_clock(c->energy[i].ended, &remark);
 		text_add(&remark, " UTC.");
 	}
 	view_text(row, "remark", remark.length ? remark.data : "");
@@ -138,7 +139,7 @@ static void set_remark(struct tree *row, const struct case_result *c)
 }
 
 /* "noisy", "failed", ..: what filters of the table look for; "": OK. */
-static const char *case_row_kind(const struct case_result *c)
+static const char *view_cases_row_kind(const struct case_result *c)
 {
 	static const char *const kinds[] = { [CASE_OK] = "",
 					     [CASE_SKIPPED] = "skipped",
@@ -149,7 +150,7 @@ static const char *case_row_kind(const struct case_result *c)
 }
 
 /* The case's id as the row's: it stays from run to run. "": a text that no address can hold. */
-static const char *cases_row_link(const struct case_result *c)
+static const char *view_cases_row_link(const struct case_result *c)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789-._~!$()*+,;=:@/";
@@ -172,7 +173,7 @@ struct case_row {
 };
 
 /* The most remarkable of a row's cases: failed or not run, else noisy, else the middle one. */
-static const struct case_result *case_row_worst(const struct case_row *r)
+static const struct case_result *view_cases_row_worst(const struct case_row *r)
 {
 	for (size_t i = 0; i < r->count; i++)
 		if (r->cases[i]->status != CASE_OK || view_noisy(r->cases[i]))
@@ -181,16 +182,16 @@ static const struct case_result *case_row_worst(const struct case_row *r)
 }
 
 /* 0: no figure; 1: a noisy one; 2: a figure. */
-static int case_row_rank(const struct case_row *r)
+static int view_cases_row_rank(const struct case_row *r)
 {
-	const struct case_result *worst = case_row_worst(r);
+	const struct case_result *worst = view_cases_row_worst(r);
 
 	if (worst->status != CASE_OK)
 		return 0;
 	return view_noisy(worst) ? 1 : 2;
 }
 
-static int case_rows_by_value(const void *a, const void *b)
+static int view_cases_rows_by_value(const void *a, const void *b)
 {
 	double x = view_headline(*(const struct case_result *const *)a)->value;
 	double y = view_headline(*(const struct case_result *const *)b)->value;
@@ -199,11 +200,12 @@ static int case_rows_by_value(const void *a, const void *b)
 }
 
 /* "9.578, 9.612, 9.586 µs": in the order of the devices, of many the ends alone. */
-static void cases_add_values(const struct view *view, const struct case_row *r, struct text *out)
+static void view_cases_add_values(const struct view *view, const struct case_row *r,
+				  struct text *out)
 {
 	const struct case_result *middle = r->cases[(r->count - 1) / 2];
 	const struct metric_value *shown = view_headline(middle);
-	const char *unit = view_case_unit(view, middle, shown);
+	const char *unit = presented_case_unit(view, middle, shown);
 	struct formatted words;
 	double factor;
 	size_t listed = 0;
@@ -227,7 +229,7 @@ static void cases_add_values(const struct view *view, const struct case_row *r, 
 }
 
 /* The largest error of a row's cases. */
-static void cases_show_check(const struct case_row *r, struct tree *row)
+static void view_cases_show_check(const struct case_row *r, struct tree *row)
 {
 	double error = NAN;
 	bool done = true;
@@ -244,35 +246,36 @@ static void cases_show_check(const struct case_row *r, struct tree *row)
 		tree_text(row, "checked", "exact");
 }
 
-static void cases_add_row(const struct view *view, const struct case_row *r, struct tree *rows)
+static void view_cases_add_row(const struct view *view, const struct case_row *r, struct tree *rows)
 {
 	const struct case_result *c = r->cases[(r->count - 1) / 2];
 	const struct metric_value *m = view_headline(c);
 	struct tree *row = tree_item(rows);
-	const struct case_result *worst = case_row_worst(r);
+	const struct case_result *worst = view_cases_row_worst(r);
 	const char *noise;
 	struct text out = TEXT_EMPTY;
 
 	view_text(row, "id", r->point ? r->point : c->id);
-	tree_text(row, "link", r->point ? "" : cases_row_link(c));
-	tree_text(row, "kind", case_row_kind(worst));
+	tree_text(row, "link", r->point ? "" : view_cases_row_link(c));
+	tree_text(row, "kind", view_cases_row_kind(worst));
 	if (r->count > 1) {
 		tree_textf(row, "where", "%zu devices", r->count);
-		cases_add_values(view, r, &out);
+		view_cases_add_values(view, r, &out);
 	} else {
-		tree_text_owned(row, "where", view_devices(view, c));
+		tree_text_owned(row, "where", view_all_devices(view, c));
 	}
 	tree_text(row, "symbol", format_status_symbol(c->status));
 	tree_text(row, "word", format_status_word(c->status));
-	tree_text(row, "value", m ? view_value(view, c, m).text : "");
-	tree_text(row, "interval", m ? view_interval(view, c, m).text : "");
+	tree_text(row, "value", m ? presented_value(view, c, m).text : "");
+	tree_text(row, "interval", m ? presented_interval(view, c, m).text : "");
 	tree_textf(row, "n", m && m->n ? "%zu" : "", m ? m->n : 0);
 	/* "time 9.68 µs, memory 402.7 MB": every metric but the one shown. */
 	for (size_t i = 0; i < c->metric_count; i++)
 		if (&c->metrics[i] != m)
-			format_list(&out, "%s %s",
-				    view_metric_title(view, view_string(c->metrics[i].name)).text,
-				    view_value(view, c, &c->metrics[i]).text);
+			format_list(
+				&out, "%s %s",
+				presented_metric_title(view, view_string(c->metrics[i].name)).text,
+				presented_value(view, c, &c->metrics[i]).text);
 	view_text_owned(row, "others", text_detach(&out));
 	noise = "";
 	for (size_t i = 0; !*noise && i < worst->series_count; i++)
@@ -281,12 +284,12 @@ static void cases_add_row(const struct view *view, const struct case_row *r, str
 					? worst->series[i].statistics.noise
 					: "noisy";
 	view_text(row, "noise", noise);
-	cases_show_check(r, row);
-	set_remark(row, c);
+	view_cases_show_check(r, row);
+	view_cases_set_remark(row, c);
 }
 
 /* The methods of verification, each once. */
-static void add_methods(const struct view *view, const char *suite, struct tree *map)
+static void view_cases_add_methods(const struct view *view, const char *suite, struct tree *map)
 {
 	struct tree *list = tree_list(map, "methods");
 
@@ -308,7 +311,7 @@ static void add_methods(const struct view *view, const char *suite, struct tree 
 }
 
 /* True if devices of one model may share the row of this case. */
-static bool case_may_share_row(const struct view *view, const struct case_result *c)
+static bool view_cases_may_share_row(const struct view *view, const struct case_result *c)
 {
 	const struct metric_value *m = view_headline(c);
 	const struct device_info *own = result_device(view->results, view_string(c->device));
@@ -324,7 +327,7 @@ struct case_rows {
 };
 
 /* The rows of the suite's cases, in the order of their first ones. */
-static struct case_rows case_rows_of(const struct view *view, const char *suite)
+static struct case_rows view_cases_rows_of(const struct view *view, const char *suite)
 {
 	size_t count = view->results->case_count;
 	struct case_rows rows = { xcalloc(count + 1, sizeof(*rows.items)), 0 };
@@ -337,7 +340,7 @@ static struct case_rows case_rows_of(const struct view *view, const char *suite)
 
 		if (strcmp(view_string(c->suite), suite) != 0)
 			continue;
-		point = case_may_share_row(view, c) ? case_point(c) : NULL;
+		point = view_cases_may_share_row(view, c) ? case_point(c) : NULL;
 		if (point) {
 			size_t *place = text_index_at(&places, point, "");
 
@@ -356,11 +359,11 @@ static struct case_rows case_rows_of(const struct view *view, const char *suite)
 	for (size_t i = 0; i < rows.count; i++)
 		if (rows.items[i].point)
 			qsort(rows.items[i].cases, rows.items[i].count, sizeof(*rows.items->cases),
-			      case_rows_by_value);
+			      view_cases_rows_by_value);
 	return rows;
 }
 
-static void case_rows_release(struct case_rows *rows)
+static void view_cases_rows_release(struct case_rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		free(rows->items[i].cases);
@@ -370,12 +373,12 @@ static void case_rows_release(struct case_rows *rows)
 }
 
 /* Adds rows of this rank (-1: of any) as long as there are fewer than `most`. */
-static void cases_add_rows(const struct view *view, const struct case_rows *all, int rank,
-			   size_t most, struct tree *rows)
+static void view_cases_add_rows(const struct view *view, const struct case_rows *all, int rank,
+				size_t most, struct tree *rows)
 {
 	for (size_t i = 0; i < all->count && rows->count < most; i++)
-		if (rank < 0 || case_row_rank(&all->items[i]) == rank)
-			cases_add_row(view, &all->items[i], rows);
+		if (rank < 0 || view_cases_row_rank(&all->items[i]) == rank)
+			view_cases_add_row(view, &all->items[i], rows);
 }
 
 /* A page of more cases than this lists the worst of them. */
@@ -385,19 +388,19 @@ static void cases_add_rows(const struct view *view, const struct case_rows *all,
 void view_cases(const struct view *view, const char *suite, struct tree *map)
 {
 	struct tree *rows = tree_list(map, "cases");
-	struct case_rows all = case_rows_of(view, suite);
+	struct case_rows all = view_cases_rows_of(view, suite);
 	size_t cases = 0, by_rank[3] = { 0 };
 	const struct metric_value *shown = NULL;
 
 	for (size_t i = 0; i < all.count; i++) {
 		cases += all.items[i].count;
-		by_rank[case_row_rank(&all.items[i])]++;
+		by_rank[view_cases_row_rank(&all.items[i])]++;
 		shown = shown ? shown : view_headline(all.items[i].cases[0]);
 	}
 	if (all.count <= MOST_LISTED)
-		cases_add_rows(view, &all, -1, all.count, rows);
+		view_cases_add_rows(view, &all, -1, all.count, rows);
 	for (int rank = 0; rank < 3 && all.count > MOST_LISTED; rank++)
-		cases_add_rows(view, &all, rank, WORST_LISTED, rows);
+		view_cases_add_rows(view, &all, rank, WORST_LISTED, rows);
 	tree_textf(map, "case_count", "%zu", cases);
 	if (all.count == rows->count)
 		tree_textf(map, "case_words", cases == 1 ? "The case" : "All %zu cases", cases);
@@ -409,12 +412,12 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 	tree_flag(map, "merged", all.count < cases);
 	tree_flag(map, "not_on_paper", all.count > MOST_ON_PAPER);
 	tree_text(map, "metric",
-		  shown ? view_metric_title(view, view_string(shown->name)).text : "value");
+		  shown ? presented_metric_title(view, view_string(shown->name)).text : "value");
 	tree_text(map, "better", shown ? format_better(shown->better) : "");
-	add_methods(view, suite, map);
+	view_cases_add_methods(view, suite, map);
 	/* Filters that work without a script (report.css), where they would leave something. */
 	tree_flag(map, "filters", by_rank[1] || by_rank[0]);
 	tree_textf(map, "noisy_count", by_rank[1] ? "%zu" : "", by_rank[1]);
 	tree_textf(map, "bad_count", by_rank[0] ? "%zu" : "", by_rank[0]);
-	case_rows_release(&all);
+	view_cases_rows_release(&all);
 }

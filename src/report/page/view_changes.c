@@ -37,7 +37,7 @@ struct changes {
 	size_t case_count;
 };
 
-static bool is_certain_regression(const struct comparison_row *row)
+static bool view_changes_is_certain_regression(const struct comparison_row *row)
 {
 	return row->change == CHANGE_REGRESSED && !row->possible;
 }
@@ -46,7 +46,7 @@ static bool is_certain_regression(const struct comparison_row *row)
  * True if the row does not decide whether the figure got worse: only one run has it, sessions do
  * not compare it, or its change is not certain.
  */
-static bool change_is_open(const struct comparison *c, const struct comparison_row *row)
+static bool view_changes_is_open(const struct comparison *c, const struct comparison_row *row)
 {
 	double limit = 1 + (row->margin > c->margin ? row->margin : c->margin);
 
@@ -55,7 +55,7 @@ static bool change_is_open(const struct comparison *c, const struct comparison_r
 }
 
 /* Why rows are open: "18 vary too much between sessions, 5 changed, but not for certain" */
-static void changes_show_open(const struct comparison *c, struct tree *map)
+static void view_changes_show_open(const struct comparison *c, struct tree *map)
 {
 	size_t possible = 0, inconclusive = 0, grouped = 0, missing = 0;
 	struct text out = TEXT_EMPTY;
@@ -63,7 +63,7 @@ static void changes_show_open(const struct comparison *c, struct tree *map)
 	for (size_t i = 0; i < c->count; i++) {
 		const struct comparison_row *row = &c->rows[i];
 
-		if (!change_is_open(c, row))
+		if (!view_changes_is_open(c, row))
 			continue;
 		*(row->change == CHANGE_NONE ? &missing
 		  : row->grouped             ? &grouped
@@ -78,7 +78,7 @@ static void changes_show_open(const struct comparison *c, struct tree *map)
 	tree_text_owned(map, "open_reasons", text_detach(&out));
 }
 
-static void changes_show_outcome(const struct comparison *c, struct tree *map)
+static void view_changes_show_outcome(const struct comparison *c, struct tree *map)
 {
 	struct page_answer answer = { .good = "No regression",
 				      .things = "figures",
@@ -92,9 +92,9 @@ static void changes_show_outcome(const struct comparison *c, struct tree *map)
 		const struct comparison_row *row = &c->rows[i];
 
 		wrong += row->wrong;
-		certain += is_certain_regression(row);
+		certain += view_changes_is_certain_regression(row);
 		possible += row->change == CHANGE_REGRESSED && row->possible;
-		answer.compared += !c->same_run && !change_is_open(c, row);
+		answer.compared += !c->same_run && !view_changes_is_open(c, row);
 	}
 	word = xasprintf("%zu of %zu figures %sregressed", certain ? certain : possible, c->count,
 			 certain ? "" : "possibly ");
@@ -102,31 +102,31 @@ static void changes_show_outcome(const struct comparison *c, struct tree *map)
 	answer.found_word = wrong ? "Wrong results" : word;
 	answer.warned = possible;
 	answer.warned_word = word;
-	page_answer_show(&answer, map);
+	view_answer_show(&answer, map);
 	free(word);
 }
 
-static bool is_change(const struct comparison_row *row)
+static bool view_changes_is_change(const struct comparison_row *row)
 {
 	return row->change == CHANGE_REGRESSED || row->change == CHANGE_IMPROVED;
 }
 
-static const char *change_row_kind(const struct comparison_row *row)
+static const char *view_changes_row_kind(const struct comparison_row *row)
 {
-	if (row->wrong || is_certain_regression(row))
+	if (row->wrong || view_changes_is_certain_regression(row))
 		return "failed";
 	return row->change == CHANGE_UNCHANGED || row->change == CHANGE_IMPROVED ? "ok" : "skipped";
 }
 
-static struct formatted changes_value_of(double value, const char *unit, bool percent)
+static struct formatted view_changes_value_of(double value, const char *unit, bool percent)
 {
 	if (!isfinite(value))
 		return format_text("");
 	return percent ? format_percent(value) : format_quantity(value, unit);
 }
 
-static void change_show_reason(struct tree *map, const struct comparison *c,
-			       const struct comparison_row *row)
+static void view_changes_show_reason(struct tree *map, const struct comparison *c,
+				     const struct comparison_row *row)
 {
 	if (row->only_in)
 		tree_textf(map, "note", "only in %s", row->only_in == 'A' ? c->name_a : c->name_b);
@@ -135,21 +135,22 @@ static void change_show_reason(struct tree *map, const struct comparison *c,
 }
 
 /* Word, values, ratio and reason of one device's row. */
-static void changes_show_figures(const struct changes *k, struct tree *map,
-				 const struct comparison_row *row)
+static void view_changes_show_figures(const struct changes *k, struct tree *map,
+				      const struct comparison_row *row)
 {
 	const struct view *view = k->view;
-	const char *unit = view_unit(view, row->metric, row->unit);
-	const struct metric *metric = view_metric(view, row->metric);
+	const char *unit = presented_unit(view, row->metric, row->unit);
+	const struct metric *metric = presented_metric(view, row->metric);
 	bool percent = metric && metric->percent;
 	double half;
 	int digits;
 
-	tree_text(map, "kind", change_row_kind(row));
-	tree_textf(map, "word", "%s%s", row->possible && is_change(row) ? "possibly " : "",
+	tree_text(map, "kind", view_changes_row_kind(row));
+	tree_textf(map, "word", "%s%s",
+		   row->possible && view_changes_is_change(row) ? "possibly " : "",
 		   change_name(row->change));
-	tree_text(map, "a", changes_value_of(row->a, unit, percent).text);
-	tree_text(map, "b", changes_value_of(row->b, unit, percent).text);
+	tree_text(map, "a", view_changes_value_of(row->a, unit, percent).text);
+	tree_text(map, "b", view_changes_value_of(row->b, unit, percent).text);
 	half = (row->high - row->low) / 2 / row->ratio;
 	digits = half > 0.1 ? 2 : half > 0.01 ? 3 : 4;
 	tree_textf(map, "ratio", isfinite(row->ratio) ? "%.*f" : "", digits, row->ratio);
@@ -160,7 +161,7 @@ static void changes_show_figures(const struct changes *k, struct tree *map,
 	view_text(map, "devices_b",
 		  strcmp(row->devices, row->devices_b) == 0 ? "" : row->devices_b);
 	if (*row->reason && row->change != CHANGE_UNCHANGED)
-		change_show_reason(map, k->c, row);
+		view_changes_show_reason(map, k->c, row);
 	else if (row->launches_needed)
 		tree_textf(map, "note", "%zu launches of each side would decide",
 			   row->launches_needed);
@@ -169,14 +170,14 @@ static void changes_show_figures(const struct changes *k, struct tree *map,
 }
 
 /* Half width of the axis, as a logarithm: it contains the decided ratios and intervals. */
-static double changes_half_axis(const struct comparison *c)
+static double view_changes_half_axis(const struct comparison *c)
 {
 	double half = log1p(STRIP_LEAST);
 
 	for (size_t i = 0; i < c->count; i++) {
 		const struct comparison_row *row = &c->rows[i];
 
-		if (row->change != CHANGE_UNCHANGED && !is_change(row))
+		if (row->change != CHANGE_UNCHANGED && !view_changes_is_change(row))
 			continue;
 		if (row->ratio > 0 && isfinite(row->ratio))
 			half = fmax(half, fabs(log(row->ratio)));
@@ -187,7 +188,8 @@ static double changes_half_axis(const struct comparison *c)
 }
 
 /* From `low` to `high`, which are logarithms; an end beyond the axis is an arrow at its edge. */
-static void draw_whisker(const struct scale *scale, double low, double high, struct text *path)
+static void view_changes_draw_whisker(const struct scale *scale, double low, double high,
+				      struct text *path)
 {
 	double from = scale_at(scale, fmax(low, scale->low));
 	double to = scale_at(scale, fmin(high, scale->high));
@@ -202,8 +204,8 @@ static void draw_whisker(const struct scale *scale, double low, double high, str
 	chart_number(path, high > scale->high ? to + 4 : to);
 }
 
-static void changes_draw_strip(const struct changes *k, const struct comparison_row *row,
-			       struct tree *map)
+static void view_changes_draw_strip(const struct changes *k, const struct comparison_row *row,
+				    struct tree *map)
 {
 	static const char *const colours[CHANGE_COUNT] = {
 		[CHANGE_REGRESSED] = "#b3261e", [CHANGE_INCONCLUSIVE] = "#767676",
@@ -221,7 +223,7 @@ static void changes_draw_strip(const struct changes *k, const struct comparison_
 		chart_marker(&mark, markers[row->change], scale_at(&k->scale, log(row->ratio)),
 			     STRIP_MIDDLE);
 	if (there && row->low > 0 && isfinite(row->high))
-		draw_whisker(&k->scale, log(row->low), log(row->high), &whisker);
+		view_changes_draw_whisker(&k->scale, log(row->low), log(row->high), &whisker);
 	tree_flag(map, "strip", there);
 	tree_text(map, "colour", colours[row->change]);
 	tree_text_owned(map, "mark", text_detach(&mark));
@@ -229,10 +231,10 @@ static void changes_draw_strip(const struct changes *k, const struct comparison_
 }
 
 /* The axis in the head of the column, and the band within which nothing changed. */
-static void changes_draw_axis(struct changes *k, struct tree *map)
+static void view_changes_draw_axis(struct changes *k, struct tree *map)
 {
 	static const double steps[] = { 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2 };
-	double half = changes_half_axis(k->c), step = 0.01;
+	double half = view_changes_half_axis(k->c), step = 0.01;
 	struct tree *ticks;
 
 	k->scale = (struct scale){
@@ -259,7 +261,7 @@ static void changes_draw_axis(struct changes *k, struct tree *map)
  * Cases of both runs by id. A row has the case of the first run, or of the other if the first lacks
  * it.
  */
-static void changes_index_cases(struct changes *k, size_t run)
+static void view_changes_index_cases(struct changes *k, size_t run)
 {
 	const struct result *const both[] = { &k->view->results[0], &k->view->results[run] };
 
@@ -275,7 +277,7 @@ static void changes_index_cases(struct changes *k, size_t run)
 		}
 }
 
-static const struct case_result *changes_case_of(const struct changes *k, const char *id)
+static const struct case_result *view_changes_case_of(const struct changes *k, const char *id)
 {
 	size_t place = text_index_find(&k->by_id, id, "");
 
@@ -283,10 +285,10 @@ static const struct case_result *changes_case_of(const struct changes *k, const 
 }
 
 /* "transfer: host to device, pinned, 64 MiB" */
-static void changes_show_case(const struct changes *k, const struct comparison_row *row,
-			      struct tree *map)
+static void view_changes_show_case(const struct changes *k, const struct comparison_row *row,
+				   struct tree *map)
 {
-	const struct case_result *c = changes_case_of(k, row->case_id);
+	const struct case_result *c = view_changes_case_of(k, row->case_id);
 	char *parameters = c ? view_named_parameters(k->view, c, NULL) : NULL;
 	const char *section = c ? view_section(c) : "";
 	struct text out = TEXT_EMPTY;
@@ -299,33 +301,34 @@ static void changes_show_case(const struct changes *k, const struct comparison_r
 		text_add(&out, row->point);
 	view_text(map, "case", out.data);
 	view_text(map, "case_id", row->point);
-	tree_text(map, "metric", *row->metric ? view_metric_title(k->view, row->metric).text : "");
+	tree_text(map, "metric",
+		  *row->metric ? presented_metric_title(k->view, row->metric).text : "");
 	free(parameters);
 	text_release(&out);
 }
 
-static bool changes_one_case(const struct comparison_row *a, const struct comparison_row *b)
+static bool view_changes_one_case(const struct comparison_row *a, const struct comparison_row *b)
 {
 	return strcmp(a->point, b->point) == 0 && strcmp(a->metric, b->metric) == 0;
 }
 
 /* Other devices of the case at `first`: a line each, and a count by word. */
-static void changes_show_inside(const struct changes *k, size_t first, const bool *done,
-				struct tree *map)
+static void view_changes_show_inside(const struct changes *k, size_t first, const bool *done,
+				     struct tree *map)
 {
 	struct tree *inside = tree_list(map, "inside");
 	size_t counts[CHANGE_COUNT] = { 0 }, count = 0;
 	struct text words = TEXT_EMPTY;
 
 	for (size_t i = first; i < k->c->count; i++) {
-		if (done[i] || !changes_one_case(&k->c->rows[first], &k->c->rows[i]))
+		if (done[i] || !view_changes_one_case(&k->c->rows[first], &k->c->rows[i]))
 			continue;
 		counts[k->c->rows[i].change]++;
 		count++;
 	}
 	for (size_t i = first; count > 1 && i < k->c->count; i++)
-		if (!done[i] && changes_one_case(&k->c->rows[first], &k->c->rows[i]))
-			changes_show_figures(k, tree_item(inside), &k->c->rows[i]);
+		if (!done[i] && view_changes_one_case(&k->c->rows[first], &k->c->rows[i]))
+			view_changes_show_figures(k, tree_item(inside), &k->c->rows[i]);
 	for (int i = 0; i < CHANGE_COUNT; i++)
 		if (counts[i])
 			format_list(&words, "%zu %s", counts[i], change_name((enum change)i));
@@ -342,7 +345,7 @@ struct folds {
 	size_t count;
 };
 
-static struct tree *changes_fold_of(struct folds *folds, const char *name)
+static struct tree *view_changes_fold_of(struct folds *folds, const char *name)
 {
 	for (size_t i = 0; i < folds->count; i++)
 		if (strcmp(folds->names[i], name) == 0)
@@ -358,7 +361,7 @@ static struct tree *changes_fold_of(struct folds *folds, const char *name)
 #define MISSING "missing" /* that of figures without a value to compare with */
 
 /* "alloc: 21 INCONCLUSIVE"; "11 more that were decided" */
-static void changes_name_folds(const struct folds *folds)
+static void view_changes_name_folds(const struct folds *folds)
 {
 	for (size_t i = 0; i < folds->count; i++) {
 		struct tree *fold = folds->list->children[i];
@@ -379,21 +382,21 @@ static void changes_name_folds(const struct folds *folds)
 }
 
 /* The list of a row: decided rows are open up to `most`, all others are folded. */
-static struct tree *changes_list_of(const struct changes *k, const struct comparison_row *row,
-				    size_t most, struct tree *shown, struct folds *folds)
+static struct tree *view_changes_list_of(const struct changes *k, const struct comparison_row *row,
+					 size_t most, struct tree *shown, struct folds *folds)
 {
-	const struct case_result *c = changes_case_of(k, row->case_id);
+	const struct case_result *c = view_changes_case_of(k, row->case_id);
 
 	if (row->grouped)
-		return changes_fold_of(folds, GROUPED);
+		return view_changes_fold_of(folds, GROUPED);
 	if (row->change == CHANGE_NONE && !row->wrong)
-		return changes_fold_of(folds, MISSING);
+		return view_changes_fold_of(folds, MISSING);
 	if (row->change == CHANGE_INCONCLUSIVE)
-		return changes_fold_of(folds, c ? view_string(c->suite) : "?");
-	return shown->count < most ? shown : changes_fold_of(folds, "");
+		return view_changes_fold_of(folds, c ? view_string(c->suite) : "?");
+	return shown->count < most ? shown : view_changes_fold_of(folds, "");
 }
 
-static void changes_show_rows(const struct changes *k, struct tree *map)
+static void view_changes_show_rows(const struct changes *k, struct tree *map)
 {
 	size_t most = k->view->count == 2                 ? SHOWN
 		      : k->view->count - 1 <= SHOWN_LEAST ? SHOWN_FEW
@@ -410,25 +413,25 @@ static void changes_show_rows(const struct changes *k, struct tree *map)
 		if (done[i])
 			continue;
 		if (count++ < most || most > SHOWN_LEAST) {
-			item = tree_item(changes_list_of(k, row, most, shown, &folds));
-			changes_show_case(k, row, item);
-			changes_show_figures(k, item, row);
-			changes_draw_strip(k, row, item);
-			changes_show_inside(k, i, done, item);
+			item = tree_item(view_changes_list_of(k, row, most, shown, &folds));
+			view_changes_show_case(k, row, item);
+			view_changes_show_figures(k, item, row);
+			view_changes_draw_strip(k, row, item);
+			view_changes_show_inside(k, i, done, item);
 		} else {
 			left_out++;
 		}
 		for (size_t j = i; j < k->c->count; j++)
-			done[j] = done[j] || changes_one_case(row, &k->c->rows[j]);
+			done[j] = done[j] || view_changes_one_case(row, &k->c->rows[j]);
 	}
 	free(done);
-	changes_name_folds(&folds);
+	view_changes_name_folds(&folds);
 	tree_flag(map, "has_changed", count != 0 && !comparison_is_empty(k->c));
 	tree_flag(map, "has_decided", shown->count != 0);
 	tree_textf(map, "left_out", left_out ? "%zu" : "", left_out);
 }
 
-static bool changes_devices_differ(const struct comparison *c)
+static bool view_changes_devices_differ(const struct comparison *c)
 {
 	for (size_t i = 1; i < c->count; i++)
 		if (strcmp(c->rows[i].devices, c->rows[0].devices) != 0)
@@ -437,7 +440,7 @@ static bool changes_devices_differ(const struct comparison *c)
 }
 
 /* "Differs: driver 580.65 → 580.95; cuda:2 only in B: NVIDIA H200; and 3 more" */
-static void changes_show_differences(const struct comparison *c, struct tree *map)
+static void view_changes_show_differences(const struct comparison *c, struct tree *map)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -460,7 +463,7 @@ static void changes_show_differences(const struct comparison *c, struct tree *ma
 	tree_text_owned(map, "differs", text_detach(&out));
 }
 
-static size_t changes_most_launches(const struct comparison *c, bool b)
+static size_t view_changes_most_launches(const struct comparison *c, bool b)
 {
 	size_t most = 0;
 
@@ -473,9 +476,9 @@ static size_t changes_most_launches(const struct comparison *c, bool b)
 }
 
 /* "5 launches of each"; "5 launches of B, 1 of A" */
-static void changes_show_launches(const struct comparison *c, struct tree *map)
+static void view_changes_show_launches(const struct comparison *c, struct tree *map)
 {
-	size_t a = changes_most_launches(c, false), b = changes_most_launches(c, true);
+	size_t a = view_changes_most_launches(c, false), b = view_changes_most_launches(c, true);
 	const char *plural = b == 1 ? "" : "es";
 
 	if (!a && !b)
@@ -488,17 +491,17 @@ static void changes_show_launches(const struct comparison *c, struct tree *map)
 }
 
 /* "1.05 (transfer host to device)": the certain regression with the largest ratio; or NULL. */
-static char *changes_worst(const struct changes *k)
+static char *view_changes_worst(const struct changes *k)
 {
 	const struct comparison_row *worst = NULL;
 	const struct case_result *c;
 	char *parameters, *words;
 
 	for (size_t i = 0; i < k->c->count; i++)
-		if (is_certain_regression(&k->c->rows[i]) && isfinite(k->c->rows[i].ratio) &&
-		    (!worst || k->c->rows[i].ratio > worst->ratio))
+		if (view_changes_is_certain_regression(&k->c->rows[i]) &&
+		    isfinite(k->c->rows[i].ratio) && (!worst || k->c->rows[i].ratio > worst->ratio))
 			worst = &k->c->rows[i];
-	c = worst ? changes_case_of(k, worst->case_id) : NULL;
+	c = worst ? view_changes_case_of(k, worst->case_id) : NULL;
 	if (!c)
 		return NULL;
 	parameters = view_named_parameters(k->view, c, NULL);
@@ -509,9 +512,9 @@ static char *changes_worst(const struct changes *k)
 }
 
 /* "2 of 41 figures regressed, worst ratio 1.05 (matmul FP16)". malloc'ed. */
-static char *changes_finding(const struct changes *k, const struct tree *map)
+static char *view_changes_finding(const struct changes *k, const struct tree *map)
 {
-	char *worst = changes_worst(k), *finding;
+	char *worst = view_changes_worst(k), *finding;
 
 	finding = xasprintf("%s%s%s", tree_member_text(map, "verdict_word"),
 			    worst ? ", worst ratio " : "", worst ? worst : "");
@@ -519,8 +522,8 @@ static char *changes_finding(const struct changes *k, const struct tree *map)
 	return finding;
 }
 
-static char *changes_show_comparison(const struct view *view, size_t run,
-				     const struct comparison *c, struct tree *map)
+static char *view_changes_show_comparison(const struct view *view, size_t run,
+					  const struct comparison *c, struct tree *map)
 {
 	struct changes k = { .view = view, .c = c };
 	struct tree *notes = tree_list(map, "notes");
@@ -532,8 +535,8 @@ static char *changes_show_comparison(const struct view *view, size_t run,
 	view_text(map, "side_a", c->name_a);
 	view_text(map, "side_b", c->name_b);
 	tree_textf(map, "changes_id", run > 1 ? "changes-%zu" : "changes", run);
-	changes_show_outcome(c, map);
-	changes_show_open(c, map);
+	view_changes_show_outcome(c, map);
+	view_changes_show_open(c, map);
 	view_text(map, "sentence", c->sentence);
 	/* "... both with", "--launches 5", ": fewer ...": lines break at an option's hyphens. */
 	begin = strcspn(c->advice, "-");
@@ -549,24 +552,24 @@ static char *changes_show_comparison(const struct view *view, size_t run,
 	tree_text(map, "advice_end", c->advice + end);
 	tree_textf(map, "margin", "%.3g %%", 100 * c->margin);
 	tree_flag(map, "automatic", c->automatic);
-	changes_show_launches(c, map);
+	view_changes_show_launches(c, map);
 	for (size_t i = 0; i < c->fault_count; i++)
 		tree_item_text(notes, c->faults[i]);
 	if (*c->host_finding)
 		tree_item_text(notes, c->host_finding);
-	changes_show_differences(c, map);
-	tree_flag(map, "many_devices", changes_devices_differ(c));
-	changes_draw_axis(&k, map);
-	changes_index_cases(&k, run);
-	changes_show_rows(&k, map);
-	finding = changes_finding(&k, map);
+	view_changes_show_differences(c, map);
+	tree_flag(map, "many_devices", view_changes_devices_differ(c));
+	view_changes_draw_axis(&k, map);
+	view_changes_index_cases(&k, run);
+	view_changes_show_rows(&k, map);
+	finding = view_changes_finding(&k, map);
 	text_index_release(&k.by_id);
 	free(k.cases);
 	return finding;
 }
 
 /* Its name, where all runs have one, else its letter. malloc'ed. */
-static char *changes_side_name(const struct view *view, size_t run)
+static char *view_changes_side_name(const struct view *view, size_t run)
 {
 	for (size_t r = 0; r < view->count; r++)
 		if (!*view_run_name(view, r))
@@ -580,7 +583,8 @@ char *view_changes(const struct view *view, struct tree *page)
 	char *finding = NULL;
 
 	for (size_t r = 1; r < view->count; r++) {
-		char *name_a = changes_side_name(view, 0), *name_b = changes_side_name(view, r);
+		char *name_a = view_changes_side_name(view, 0),
+		     *name_b = view_changes_side_name(view, r);
 		const struct comparison_input input = {
 			.name_a = name_a,
 			.name_b = name_b,
@@ -600,7 +604,7 @@ char *view_changes(const struct view *view, struct tree *page)
 		if (err.status != STATUS_OK)
 			break;
 		free(finding);
-		finding = changes_show_comparison(view, r, &comparison, tree_item(list));
+		finding = view_changes_show_comparison(view, r, &comparison, tree_item(list));
 		comparison_release(&comparison);
 	}
 	tree_flag(page, "one_change", list->count == 1);

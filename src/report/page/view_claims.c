@@ -24,7 +24,7 @@ static const struct {
 static const enum claim_verdict page_order[] = { CLAIM_FAILS,   CLAIM_DEPENDS,  CLAIM_UNDECIDED,
 						 CLAIM_PARTIAL, CLAIM_EXCEEDED, CLAIM_HOLDS };
 
-static struct formatted claims_page_format_reading(const struct claim_measure *m, double value,
+static struct formatted view_claims_format_reading(const struct claim_measure *m, double value,
 						   const char *unit)
 {
 	if (m->yes_no)
@@ -39,16 +39,16 @@ static struct formatted claims_page_format_reading(const struct claim_measure *m
  * `one`: the only reading of its measure, whose device needs no name. In a comparison with the run,
  * "A, ", or the two that the value is from, "B / A, ".
  */
-static void claims_page_show_reading(const struct view *view, const struct claim_measure *m,
+static void view_claims_show_reading(const struct view *view, const struct claim_measure *m,
 				     const struct claim_reading *r, bool one, struct tree *item)
 {
 	bool several = view->count > 1, two = several && r->run != r->other;
 
 	tree_text(item, "what", m->what);
-	tree_text(item, "value", claims_page_format_reading(m, r->value, r->unit).text);
+	tree_text(item, "value", view_claims_format_reading(m, r->value, r->unit).text);
 	tree_flag(item, "uncertain", r->low < r->high);
-	tree_text(item, "low", claims_page_format_reading(m, r->low, r->unit).text);
-	tree_text(item, "high", claims_page_format_reading(m, r->high, r->unit).text);
+	tree_text(item, "low", view_claims_format_reading(m, r->low, r->unit).text);
+	tree_text(item, "high", view_claims_format_reading(m, r->high, r->unit).text);
 	tree_text(item, "symbol", looks[r->verdict].symbol);
 	tree_text(item, "missing", "");
 	/* "at least 2", "0.1 to 0.4" */
@@ -56,20 +56,20 @@ static void claims_page_show_reading(const struct view *view, const struct claim
 		tree_text(item, "range", m->high < 1 ? "no" : "yes");
 	else if (!isfinite(m->high))
 		tree_textf(item, "range", "at least %s",
-			   claims_page_format_reading(m, m->low, r->unit).text);
+			   view_claims_format_reading(m, m->low, r->unit).text);
 	else if (m->low <= 0)
 		tree_textf(item, "range", "at most %s",
-			   claims_page_format_reading(m, m->high, r->unit).text);
+			   view_claims_format_reading(m, m->high, r->unit).text);
 	else
 		tree_textf(item, "range", "%s to %s",
-			   claims_page_format_reading(m, m->low, r->unit).text,
-			   claims_page_format_reading(m, m->high, r->unit).text);
+			   view_claims_format_reading(m, m->low, r->unit).text,
+			   view_claims_format_reading(m, m->high, r->unit).text);
 	tree_textf(item, "place", "%s%s%s%s%s", several ? view_letter(r->run).text : "",
 		   two ? " / " : "", two ? view_letter(r->other).text : "", several ? ", " : "",
 		   several || !one ? view_string(r->device) : "");
 }
 
-static void claims_page_show_missing(const char *what, const char *why, bool again,
+static void view_claims_show_missing(const char *what, const char *why, bool again,
 				     struct tree *item)
 {
 	tree_flag(item, "again", again);
@@ -81,7 +81,7 @@ static void claims_page_show_missing(const char *what, const char *why, bool aga
  * Readings that decide nothing are on the page of the run. `again` is a reason that the row has
  * given already.
  */
-static void claims_page_show_evidence(const struct view *view, const struct claim *claim,
+static void view_claims_show_evidence(const struct view *view, const struct claim *claim,
 				      const struct claim_evidence *evidence, struct tree *list)
 {
 	for (size_t i = 0; i < CLAIM_MEASURES; i++) {
@@ -89,22 +89,22 @@ static void claims_page_show_evidence(const struct view *view, const struct clai
 		bool again = false;
 
 		for (size_t k = 0; claim_is_decisive(m) && k < evidence[i].count; k++)
-			claims_page_show_reading(view, m, &evidence[i].readings[k],
+			view_claims_show_reading(view, m, &evidence[i].readings[k],
 						 evidence[i].count == 1, tree_item(list));
 		for (size_t k = 0; k < i && evidence[i].missing; k++)
 			again = again || (evidence[k].missing &&
 					  strcmp(evidence[k].missing, evidence[i].missing) == 0);
 		if (evidence[i].missing)
-			claims_page_show_missing(m->what, evidence[i].missing, again,
+			view_claims_show_missing(m->what, evidence[i].missing, again,
 						 tree_item(list));
 	}
 	if (claim->untestable)
-		claims_page_show_missing("cannot be tested by this version of gpuproof",
+		view_claims_show_missing("cannot be tested by this version of gpuproof",
 					 claim->untestable, false, tree_item(list));
 }
 
-static void show_claim(const struct view *view, const struct claim_group *group,
-		       const struct claim *claim, struct tree *const lists[CLAIM_VERDICTS])
+static void view_claims_show(const struct view *view, const struct claim_group *group,
+			     const struct claim *claim, struct tree *const lists[CLAIM_VERDICTS])
 {
 	struct claim_evidence evidence[CLAIM_MEASURES];
 	enum claim_verdict verdict = claim_judge(view->results, view->count, claim, evidence);
@@ -117,12 +117,12 @@ static void show_claim(const struct view *view, const struct claim_group *group,
 	/* Explains what is not as claimed. */
 	tree_text(row, "prediction",
 		  verdict == CLAIM_HOLDS || verdict == CLAIM_UNTESTED ? "" : claim->prediction);
-	claims_page_show_evidence(view, claim, evidence, tree_list(row, "readings"));
+	view_claims_show_evidence(view, claim, evidence, tree_list(row, "readings"));
 	claim_evidence_release(evidence);
 }
 
 /* "43 of 76 claims in 5 guides hold on 2 × NVIDIA H200, 10 do not"; malloc'ed. */
-static char *claims_page_title(const struct view *view, const struct claim_set *set,
+static char *view_claims_title(const struct view *view, const struct claim_set *set,
 			       const size_t counts[CLAIM_VERDICTS], size_t count)
 {
 	struct text out = TEXT_EMPTY;
@@ -131,7 +131,7 @@ static char *claims_page_title(const struct view *view, const struct claim_set *
 		  counts[CLAIM_HOLDS] + counts[CLAIM_EXCEEDED], count, set->count,
 		  text_plural(set->count));
 	if (view->count == 1)
-		page_add_devices(&out, view->results);
+		view_page_add_devices(&out, view->results);
 	else
 		text_addf(&out, "the devices of %zu results", view->count);
 	text_addf(&out, ", %zu do not", counts[CLAIM_FAILS]);
@@ -156,7 +156,7 @@ char *view_claims(const struct view *view, const struct claim_set *set, struct t
 		tree_text(guide, "title", group->title);
 		tree_text(guide, "about", group->guide);
 		for (size_t i = 0; i < group->count; i++)
-			show_claim(view, group, &group->claims[i], lists);
+			view_claims_show(view, group, &group->claims[i], lists);
 		count += group->count;
 	}
 	groups = tree_list(page, "claim_groups");
@@ -188,5 +188,5 @@ char *view_claims(const struct view *view, const struct claim_set *set, struct t
 	tree_textf(page, "claims_untested", "%zu", counts[CLAIM_UNTESTED]);
 	if (counts[CLAIM_UNTESTED] == count)
 		return NULL;
-	return claims_page_title(view, set, counts, count);
+	return view_claims_title(view, set, counts, count);
 }

@@ -19,10 +19,10 @@ struct device_facts {
 	size_t count;
 };
 
-static void devices_add_fact(struct device_facts *f, const char *name, bool known,
-			     const char *format, ...) __attribute__((format(printf, 4, 5)));
-static void devices_add_fact(struct device_facts *f, const char *name, bool known,
-			     const char *format, ...)
+static void view_devices_add_fact(struct device_facts *f, const char *name, bool known,
+				  const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void view_devices_add_fact(struct device_facts *f, const char *name, bool known,
+				  const char *format, ...)
 {
 	struct device_fact *fact = &f->items[f->count++];
 	va_list ap;
@@ -34,37 +34,38 @@ static void devices_add_fact(struct device_facts *f, const char *name, bool know
 	va_end(ap);
 }
 
-static void devices_collect_facts(struct device_facts *f, const struct device_info *d)
+static void view_devices_collect_facts(struct device_facts *f, const struct device_info *d)
 {
-	devices_add_fact(f, "Model", true, "%s", d->name);
-	devices_add_fact(f, "Backend", true, "%s (%s)", d->backend, d->module);
-	devices_add_fact(f, "Compute capability", d->capability_major, "%d.%d%s%s",
-			 d->capability_major, d->capability_minor,
-			 d->emulated_on[0] ? ", emulated on " : "", d->emulated_on);
-	devices_add_fact(f, "Multiprocessors or cores", d->multiprocessors, "%d",
-			 d->multiprocessors);
-	devices_add_fact(f, "Memory", d->memory_bytes, "%.1f GiB",
-			 (double)d->memory_bytes / 0x1p30);
-	devices_add_fact(f, "L2 cache", d->l2_bytes, "%.1f MiB", (double)d->l2_bytes / 0x1p20);
-	devices_add_fact(f, "Highest clock", d->clock_hz > 0, "%s%s%s",
-			 format_quantity(d->clock_hz, "Hz").text,
-			 d->memory_clock_hz > 0 ? ", memory " : "",
-			 d->memory_clock_hz > 0 ? format_quantity(d->memory_clock_hz, "Hz").text
-						: "");
-	devices_add_fact(f, "Memory bus", d->memory_bus_bits, "%d bit", d->memory_bus_bits);
-	devices_add_fact(f, "PCIe", d->pcie_generation, "generation %d x%d (at most %d x%d)",
-			 d->pcie_generation, d->pcie_width, d->pcie_generation_max,
-			 d->pcie_width_max);
-	devices_add_fact(f, "NVLink", d->nvlink_count, "%d links", d->nvlink_count);
-	devices_add_fact(f, "ECC", d->ecc >= 0, "%s", d->ecc ? "on" : "off");
-	devices_add_fact(f, "NUMA node", d->numa_node >= 0, "%d", d->numa_node);
-	devices_add_fact(f, "PCI address", true, "%s", d->pci);
-	devices_add_fact(f, "UUID", true, "%s", d->uuid);
-	devices_add_fact(f, "Serial number", true, "%s", d->serial);
+	view_devices_add_fact(f, "Model", true, "%s", d->name);
+	view_devices_add_fact(f, "Backend", true, "%s (%s)", d->backend, d->module);
+	view_devices_add_fact(f, "Compute capability", d->capability_major, "%d.%d%s%s",
+			      d->capability_major, d->capability_minor,
+			      d->emulated_on[0] ? ", emulated on " : "", d->emulated_on);
+	view_devices_add_fact(f, "Multiprocessors or cores", d->multiprocessors, "%d",
+			      d->multiprocessors);
+	view_devices_add_fact(f, "Memory", d->memory_bytes, "%.1f GiB",
+			      (double)d->memory_bytes / 0x1p30);
+	view_devices_add_fact(f, "L2 cache", d->l2_bytes, "%.1f MiB", (double)d->l2_bytes / 0x1p20);
+	view_devices_add_fact(f, "Highest clock", d->clock_hz > 0, "%s%s%s",
+			      format_quantity(d->clock_hz, "Hz").text,
+			      d->memory_clock_hz > 0 ? ", memory " : "",
+			      d->memory_clock_hz > 0
+				      ? format_quantity(d->memory_clock_hz, "Hz").text
+				      : "");
+	view_devices_add_fact(f, "Memory bus", d->memory_bus_bits, "%d bit", d->memory_bus_bits);
+	view_devices_add_fact(f, "PCIe", d->pcie_generation, "generation %d x%d (at most %d x%d)",
+			      d->pcie_generation, d->pcie_width, d->pcie_generation_max,
+			      d->pcie_width_max);
+	view_devices_add_fact(f, "NVLink", d->nvlink_count, "%d links", d->nvlink_count);
+	view_devices_add_fact(f, "ECC", d->ecc >= 0, "%s", d->ecc ? "on" : "off");
+	view_devices_add_fact(f, "NUMA node", d->numa_node >= 0, "%d", d->numa_node);
+	view_devices_add_fact(f, "PCI address", true, "%s", d->pci);
+	view_devices_add_fact(f, "UUID", true, "%s", d->uuid);
+	view_devices_add_fact(f, "Serial number", true, "%s", d->serial);
 }
 
 /* The nodes that are whole, or those that are not; `folded` is the summary of a fold, "": none. */
-static void devices_page_node_table(const struct result *result, bool whole, bool other,
+static void view_devices_node_table(const struct result *result, bool whole, bool other,
 				    const char *folded, struct tree *tables)
 {
 	struct tree *table = tree_item(tables), *rows = tree_list(table, "rows");
@@ -85,7 +86,7 @@ static void devices_page_node_table(const struct result *result, bool whole, boo
 	}
 }
 
-void view_nodes(const struct view *view, struct tree *page)
+void view_devices_nodes(const struct view *view, struct tree *page)
 {
 	const struct result *result = view->results;
 	size_t lost = view->count == 1 ? result_lost_nodes(result) : 0;
@@ -97,20 +98,20 @@ void view_nodes(const struct view *view, struct tree *page)
 	tables = tree_list(page, "node_tables");
 	snprintf(words, sizeof(words), "The %zu whole nodes", result->node_count - lost);
 	if (result->node_count <= MOST_NODES) {
-		devices_page_node_table(result, true, true, "", tables);
+		view_devices_node_table(result, true, true, "", tables);
 	} else {
 		if (lost)
-			devices_page_node_table(result, false, true, "", tables);
+			view_devices_node_table(result, false, true, "", tables);
 		if (lost < result->node_count)
-			devices_page_node_table(result, true, false, words, tables);
+			view_devices_node_table(result, true, false, words, tables);
 	}
 	tree_textf(page, "nodes_whole", "%zu", result->node_count - lost);
 	tree_textf(page, "nodes_all", "%zu", result->node_count);
 }
 
 /* A fact that no device has is left out; one that all share is told once. */
-static void devices_show_fact(const struct device_facts *all, size_t total, size_t fact,
-			      struct tree *page)
+static void view_devices_show_fact(const struct device_facts *all, size_t total, size_t fact,
+				   struct tree *page)
 {
 	struct tree *rows = tree_member(page, "device_list"), *row;
 	const char *name = all->items[fact].name, *first = all->items[fact].text;
@@ -148,14 +149,14 @@ void view_devices_table(const struct view *view, struct tree *page)
 		for (size_t d = 0; d < view->results[r].device_count; d++) {
 			struct tree *row = tree_item(rows);
 
-			devices_collect_facts(&all[at++], &view->results[r].devices[d]);
+			view_devices_collect_facts(&all[at++], &view->results[r].devices[d]);
 			tree_textf(row, "label", "%s%s%s",
 				   view->count > 1 ? view_letter(r).text : "",
 				   view->count > 1 ? " " : "", view->results[r].devices[d].id);
 			tree_list(row, "cells");
 		}
 	for (size_t i = 0; i < all->count; i++)
-		devices_show_fact(all, total, i, page);
+		view_devices_show_fact(all, total, i, page);
 	tree_textf(page, "device_scope", total == 1 ? "The device" : "All %zu devices", total);
 	free(all);
 }

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "report/page/view_sections.h"
 
-char *view_citation(const struct result *result)
+char *view_environment_citation(const struct result *result)
 {
 	const char *config = view_string(result->config_text);
 	uint64_t hash = text_hash(TEXT_HASH_START, config, strlen(config));
@@ -18,14 +18,14 @@ char *view_citation(const struct result *result)
 			 view_string(result->config_name), hash);
 }
 
-void view_runs(const struct view *view, struct tree *page)
+void view_environment_runs(const struct view *view, struct tree *page)
 {
 	struct tree *list = tree_list(page, "runs");
 
 	for (size_t r = 0; r < view->count; r++) {
 		const struct result *result = &view->results[r];
 		struct tree *run = tree_item(list);
-		char *citation = view_citation(result);
+		char *citation = view_environment_citation(result);
 
 		tree_text(run, "letter", view->count > 1 ? view_letter(r).text : "");
 		view_text(run, "label", view->count > 1 ? view_run_name(view, r) : result->label);
@@ -42,12 +42,12 @@ void view_runs(const struct view *view, struct tree *page)
 		tree_textf(run, "seed", "%lld", (long long)result->seed);
 		tree_text(run, "duration",
 			  result->seconds > 0 ? format_seconds(result->seconds).text : "");
-		view_run_counts(view, r, run);
+		view_verdict_run_counts(view, r, run);
 	}
 }
 
 /* "cuda driver" of "cuda_driver"; the names of variables stay as they are. malloc'ed. */
-static char *environment_fact_words(const char *name)
+static char *view_environment_fact_words(const char *name)
 {
 	char *words = xstrdup(name);
 
@@ -70,7 +70,7 @@ static const struct result_setting *view_environment_setting(const struct result
 }
 
 /* Appends "2 × NVIDIA H200, Tesla T4". */
-static void environment_device_names(const struct result *result, struct text *names)
+static void view_environment_device_names(const struct result *result, struct text *names)
 {
 	for (size_t d = 0; d < result->device_count; d++) {
 		const char *name = result->devices[d].name;
@@ -105,7 +105,8 @@ struct environment_fact {
 };
 
 /* malloc'ed; NULL if the result has none. */
-static char *environment_value(const struct result *result, const struct environment_fact *fact)
+static char *view_environment_value(const struct result *result,
+				    const struct environment_fact *fact)
 {
 	const struct result_setting *s = NULL;
 	const struct metric_value *m = NULL;
@@ -122,7 +123,7 @@ static char *environment_value(const struct result *result, const struct environ
 		m = result_yardstick(result, fact->what);
 		return m ? xstrdup(format_value(m, view_string(m->unit), false).text) : NULL;
 	case FACT_OF_DEVICES:
-		environment_device_names(result, &text);
+		view_environment_device_names(result, &text);
 		break;
 	case FACT_OF_PROGRAM:
 		text_add(&text, view_string(result->gpuproof_version));
@@ -135,17 +136,17 @@ typedef void environment_fn(const struct view *view, const struct environment_fa
 			    void *user);
 
 /* Visits the fact if a result has it; frees the name of the fact. */
-static void environment_visit(const struct view *view, struct environment_fact fact,
-			      environment_fn *visit, void *user)
+static void view_environment_visit(const struct view *view, struct environment_fact fact,
+				   environment_fn *visit, void *user)
 {
-	char *first = environment_value(&view->results[0], &fact);
+	char *first = view_environment_value(&view->results[0], &fact);
 
 	fact.known = first;
 	for (size_t r = 0; r < view->count; r++) {
 		const struct result_setting *s =
 			fact.setting ? view_environment_setting(&view->results[r], fact.setting)
 				     : NULL;
-		char *text = environment_value(&view->results[r], &fact);
+		char *text = view_environment_value(&view->results[r], &fact);
 
 		fact.known = fact.known || text;
 		fact.differs = fact.differs || !first != !text || (first && strcmp(first, text));
@@ -159,8 +160,8 @@ static void environment_visit(const struct view *view, struct environment_fact f
 }
 
 /* Visits facts and settings that earlier results do not have, each name once. */
-static void environment_visit_run(const struct view *view, size_t run, environment_fn *visit,
-				  void *user)
+static void view_environment_visit_run(const struct view *view, size_t run, environment_fn *visit,
+				       void *user)
 {
 	const struct result *result = &view->results[run];
 	bool before = false;
@@ -173,8 +174,8 @@ static void environment_visit_run(const struct view *view, size_t run, environme
 			before = before || result_fact(&view->results[r], name);
 		if (before)
 			continue;
-		fact.name = environment_fact_words(name);
-		environment_visit(view, fact, visit, user);
+		fact.name = view_environment_fact_words(name);
+		view_environment_visit(view, fact, visit, user);
 	}
 	for (size_t i = 0; i < result->setting_count; i++, before = false) {
 		const struct result_setting *s = &result->settings[i];
@@ -185,11 +186,11 @@ static void environment_visit_run(const struct view *view, size_t run, environme
 		if (before)
 			continue;
 		fact.name = xasprintf("[%s] %s", view_string(s->section), view_string(s->key));
-		environment_visit(view, fact, visit, user);
+		view_environment_visit(view, fact, visit, user);
 	}
 }
 
-static void environment_visit_all(const struct view *view, environment_fn *visit, void *user)
+static void view_environment_visit_all(const struct view *view, environment_fn *visit, void *user)
 {
 	static const char *const yardsticks[][2] = {
 		{ "host.multiply", "Host: one multiplication in a dependent chain" },
@@ -199,18 +200,18 @@ static void environment_visit_all(const struct view *view, environment_fn *visit
 	};
 
 	for (size_t r = 0; r < view->count; r++)
-		environment_visit_run(view, r, visit, user);
+		view_environment_visit_run(view, r, visit, user);
 	for (size_t i = 0; i < ARRAY_SIZE(yardsticks); i++) {
 		struct environment_fact fact = { .kind = FACT_OF_HOST, .what = yardsticks[i][0] };
 
 		fact.name = xstrdup(yardsticks[i][1]);
-		environment_visit(view, fact, visit, user);
+		view_environment_visit(view, fact, visit, user);
 	}
 }
 
 /* Leaves out what differs, which has a table of its own, and keys with their defaults. */
-static void environment_show_fact(const struct view *view, const struct environment_fact *fact,
-				  void *user)
+static void view_environment_show_fact(const struct view *view, const struct environment_fact *fact,
+				       void *user)
 {
 	const struct result_setting *s = fact->setting;
 	struct tree *page = user, *row;
@@ -219,7 +220,7 @@ static void environment_show_fact(const struct view *view, const struct environm
 		return;
 	row = tree_item(tree_member(page, s ? "settings" : "facts"));
 	view_text(row, "name", fact->name);
-	view_text_owned(row, "value", environment_value(&view->results[0], fact));
+	view_text_owned(row, "value", view_environment_value(&view->results[0], fact));
 	view_text(row, "section", s ? s->section : "");
 	view_text(row, "key", s ? s->key : "");
 	view_text(row, "origin", s ? s->origin : "");
@@ -229,7 +230,7 @@ void view_environment(const struct view *view, struct tree *page)
 {
 	tree_list(page, "facts");
 	tree_list(page, "settings");
-	environment_visit_all(view, environment_show_fact, page);
+	view_environment_visit_all(view, view_environment_show_fact, page);
 	tree_text_owned(page, "config_text",
 			format_cut(view->count == 1 ? view_string(view->results[0].config_text)
 						    : "",
@@ -239,8 +240,8 @@ void view_environment(const struct view *view, struct tree *page)
 /* Differences before those that are folded: two configs may differ in thousands. */
 #define SHOWN 30
 
-static void environment_show_difference(const struct view *view,
-					const struct environment_fact *fact, void *user)
+static void view_environment_show_difference(const struct view *view,
+					     const struct environment_fact *fact, void *user)
 {
 	static const char *const kinds[] = {
 		[FACT_OF_ENVIRONMENT] = "environment",
@@ -261,23 +262,23 @@ static void environment_show_difference(const struct view *view,
 	view_text(row, "name", fact->name);
 	cells = tree_list(row, "cells");
 	for (size_t r = 0; r < view->count; r++) {
-		char *text = environment_value(&view->results[r], fact);
+		char *text = view_environment_value(&view->results[r], fact);
 
 		view_text_owned(tree_item(cells), "value", text ? text : xstrdup("–"));
 	}
 }
 
 /* Differences between the runs decide what a comparison means. */
-void view_differences(const struct view *view, struct tree *page)
+void view_environment_differences(const struct view *view, struct tree *page)
 {
 	struct tree *tables = tree_list(page, "difference_tables"), *first = tree_item(tables);
 	struct tree *list = tree_list(first, "differences");
 	struct environment_fact devices = { .kind = FACT_OF_DEVICES, .name = xstrdup("devices") };
 	struct environment_fact program = { .kind = FACT_OF_PROGRAM, .name = xstrdup("gpuproof") };
 
-	environment_visit(view, devices, environment_show_difference, tables);
-	environment_visit(view, program, environment_show_difference, tables);
-	environment_visit_all(view, environment_show_difference, tables);
+	view_environment_visit(view, devices, view_environment_show_difference, tables);
+	view_environment_visit(view, program, view_environment_show_difference, tables);
+	view_environment_visit_all(view, view_environment_show_difference, tables);
 	tree_flag(page, "has_differences", list->count != 0);
 	tree_flag(first, "folded", false);
 	if (tables->count > 1) {

@@ -9,7 +9,7 @@
 #include "report/page/html.h"
 #include "report/view/suite_page.h"
 
-void page_add_devices(struct text *out, const struct result *result)
+void view_page_add_devices(struct text *out, const struct result *result)
 {
 	const struct device_info *first = result->devices;
 	bool host = result->device_count && device_is_host(first);
@@ -22,7 +22,7 @@ void page_add_devices(struct text *out, const struct result *result)
 }
 
 /* The devices that all runs have: "2 × NVIDIA H200", "NVIDIA H200", or "". malloc'ed. */
-static char *page_common_devices(const struct view *view)
+static char *view_page_common_devices(const struct view *view)
 {
 	const struct result *first = &view->results[0];
 	bool model = true, number = true;
@@ -35,7 +35,7 @@ static char *page_common_devices(const struct view *view)
 		number = number && view->results[r].device_count == first->device_count;
 	}
 	if (model && number)
-		page_add_devices(&out, first);
+		view_page_add_devices(&out, first);
 	else if (model)
 		text_add(&out, first->devices[0].name);
 	return text_detach(&out);
@@ -45,7 +45,7 @@ static char *page_common_devices(const struct view *view)
 #define NAMED_RESULTS 3
 
 /* "h100_3 against h100_1", or "Comparison: NVIDIA H100 against NVIDIA H200". malloc'ed. */
-static char *page_comparison_names(const struct view *view)
+static char *view_page_comparison_names(const struct view *view)
 {
 	struct text out = TEXT_EMPTY;
 	char *cut;
@@ -60,7 +60,7 @@ static char *page_comparison_names(const struct view *view)
 		text_add(&out, "Comparison");
 		for (size_t r = 0; r < view->count; r++) {
 			text_add(&out, r ? " against " : ": ");
-			page_add_devices(&out, &view->results[r]);
+			view_page_add_devices(&out, &view->results[r]);
 		}
 	}
 	cut = format_cut(out.data, 120);
@@ -72,7 +72,7 @@ static char *page_comparison_names(const struct view *view)
  * "gpuproof run quick --suites transfer" of "gpuproof run quick -o here": the run's command for one
  * suite, into another folder. "" where the command chose cases itself, or quotes what to write to.
  */
-static char *page_repeat_command(const struct result *result, const char *suite)
+static char *view_page_repeat_command(const struct result *result, const char *suite)
 {
 	const char *command = view_string(result->command), *end = command + strlen(command);
 	const char *output = strstr(command, " -o "),
@@ -88,7 +88,7 @@ static char *page_repeat_command(const struct result *result, const char *suite)
 }
 
 /* The first of one list, `most` of them at most, end the other. */
-static void page_move_first(struct tree *list, size_t most, struct tree *to)
+static void view_page_move_first(struct tree *list, size_t most, struct tree *to)
 {
 	size_t count = most < list->count ? most : list->count;
 
@@ -111,19 +111,19 @@ struct page_lead {
  * True if the suite has a map of winners, which is what its configuration is for: a page of one run
  * begins with it.
  */
-static bool page_add_suite(const struct view *view, size_t index, struct tree *list,
-			   struct page_lead *lead)
+static bool view_page_add_suite(const struct view *view, size_t index, struct tree *list,
+				struct page_lead *lead)
 {
 	size_t map_count;
 	char *command;
-	struct suite_page page = suite_page_of(view->suites[index]);
+	struct suite_page page = presented_suite_page_of(view->suites[index]);
 	struct tree *suite = tree_item(list), *charts, *answers, *tables;
 	struct text terms = TEXT_EMPTY;
 
 	view_text(suite, "suite", view->suites[index]);
 	tree_textf(suite, "suite_id", "suite-%zu", index + 1);
-	view_suite_counts(view, view->suites[index], suite);
-	command = page_repeat_command(view->results, view->suites[index]);
+	view_verdict_suite_counts(view, view->suites[index], suite);
+	command = view_page_repeat_command(view->results, view->suites[index]);
 	view_text_owned(suite, "repeat", command);
 	charts = tree_list(suite, "charts");
 	answers = tree_new(TREE_LIST);
@@ -135,7 +135,7 @@ static bool page_add_suite(const struct view *view, size_t index, struct tree *l
 		page.answer(view, view->suites[index], answers, tables, &terms);
 	lead->tabled[index] = lead->takes_tables && tables->count;
 	if (lead->tabled[index]) {
-		page_move_first(tables, tables->count, lead->tables);
+		view_page_move_first(tables, tables->count, lead->tables);
 		text_addf(&lead->terms, "%s%s", lead->terms.length ? " " : "",
 			  view_string(terms.data));
 		text_release(&terms);
@@ -152,14 +152,14 @@ static bool page_add_suite(const struct view *view, size_t index, struct tree *l
 	tree_free(answers);
 	view_figures(view, view->suites[index], charts);
 	view_watches(view, view->suites[index], charts);
-	page_move_first(charts, map_count, lead->maps);
-	view_tables(view, view->suites[index], suite);
+	view_page_move_first(charts, map_count, lead->maps);
+	view_cases_tables(view, view->suites[index], suite);
 	view_cases(view, view->suites[index], suite);
 	return map_count != 0;
 }
 
 /* The last of the list becomes the item at `place`. */
-static void page_move_last(struct tree *list, size_t place)
+static void view_page_move_last(struct tree *list, size_t place)
 {
 	struct tree *last = list->children[list->count - 1];
 
@@ -174,16 +174,16 @@ static void page_move_last(struct tree *list, size_t place)
  * Without figures of a data sheet, the first charts of the suites lead, except those of which a
  * table with the same answer does. Bars show all that a table of the suite's figures would.
  */
-static void page_lead_with_charts(const struct view *view, bool *tabled, const struct tree *folds,
-				  struct tree *lead)
+static void view_page_lead_with_charts(const struct view *view, bool *tabled,
+				       const struct tree *folds, struct tree *lead)
 {
 	for (size_t i = 0; i < folds->count && lead->count < LEAD; i++) {
 		struct tree *charts = tree_member(folds->children[i], "charts");
 		size_t first = lead->count;
 
-		if (tabled[i] && !suite_page_of(view->suites[i]).charts_lead)
+		if (tabled[i] && !presented_suite_page_of(view->suites[i]).charts_lead)
 			continue;
-		page_move_first(charts, LEAD - lead->count, lead);
+		view_page_move_first(charts, LEAD - lead->count, lead);
 		for (size_t k = first; k < lead->count; k++) {
 			const struct tree *bars = tree_member(lead->children[k], "bars");
 
@@ -193,8 +193,8 @@ static void page_lead_with_charts(const struct view *view, bool *tabled, const s
 }
 
 /* The figures, charts and folds of a page of one run. */
-static void page_add_run(const struct view *view, const struct headline_shares *shares,
-			 struct tree *page)
+static void view_page_add_run(const struct view *view, const struct headline_shares *shares,
+			      struct tree *page)
 {
 	struct page_lead lead = { .answers = tree_list(page, "answers"),
 				  .maps = tree_list(page, "map_charts"),
@@ -209,10 +209,10 @@ static void page_add_run(const struct view *view, const struct headline_shares *
 	lead.takes_tables = !tree_member(page, "figures")->count;
 	view_roofline(view, lead.charts);
 	for (size_t i = 0; i < view->suite_count; i++)
-		if (page_add_suite(view, i, folds, &lead))
-			page_move_last(folds, first++);
+		if (view_page_add_suite(view, i, folds, &lead))
+			view_page_move_last(folds, first++);
 	if (lead.takes_tables && !lead.charts->count && !lead.maps->count)
-		page_lead_with_charts(view, lead.tabled, folds, lead.charts);
+		view_page_lead_with_charts(view, lead.tabled, folds, lead.charts);
 	run_plain_figures(view, lead.tabled, page);
 	tree_text_owned(page, "lead_terms", text_detach(&lead.terms));
 	/* The answer comes before counts of cases where nothing failed and nothing was judged. */
@@ -226,14 +226,14 @@ static void page_add_run(const struct view *view, const struct headline_shares *
  * `title`: the caller's; NULL: of the configuration, else what was found. Takes over `names` of
  * compared results and `finding`, of claims or of the comparison; either may be NULL.
  */
-static void page_set_title(const struct view *view, const struct headline_shares *shares,
-			   char *names, char *finding, const char *title, struct tree *page)
+static void view_page_set_title(const struct view *view, const struct headline_shares *shares,
+				char *names, char *finding, const char *title, struct tree *page)
 {
-	char *devices = page_common_devices(view);
+	char *devices = view_page_common_devices(view);
 	char *found = names && finding ? xasprintf("%s: %s", names, finding)
 		      : names          ? xstrdup(names)
 		      : finding        ? xstrdup(finding)
-				       : run_title(view, shares);
+				       : run_figures_title(view, shares);
 
 	if (!title && view->count == 1 && *report_setting(view->results, "title"))
 		title = report_setting(view->results, "title");
@@ -259,26 +259,26 @@ struct tree *view_page(const struct view *view, const struct claim_set *claims, 
 	if (view->count > 1) {
 		char *changed;
 
-		view_differences(view, page);
+		view_environment_differences(view, page);
 		changed = view_changes(view, page);
-		names = finding ? NULL : page_comparison_names(view);
+		names = finding ? NULL : view_page_comparison_names(view);
 		if (!finding)
 			finding = changed;
 		else
 			free(changed);
 	}
-	page_set_title(view, &shares, names, finding, title, page);
-	view_runs(view, page);
+	view_page_set_title(view, &shares, names, finding, title, page);
+	view_environment_runs(view, page);
 	view_verdict(view, page);
 	view_warnings(view, page);
-	view_launches(view, page);
+	view_warnings_launches(view, page);
 	view_problems(view, page);
 	tree_flag(page, "comparison", view->count > 1);
 	if (view->count == 1 && !claims->count)
-		page_add_run(view, &shares, page);
+		view_page_add_run(view, &shares, page);
 	headline_shares_release(&shares);
-	view_skipped(view, page);
-	view_nodes(view, page);
+	view_problems_skipped(view, page);
+	view_devices_nodes(view, page);
 	view_devices_table(view, page);
 	view_environment(view, page);
 	return page;

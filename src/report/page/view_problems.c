@@ -7,11 +7,11 @@
 #include "report/page/view_sections.h"
 #include "result/outcome.h"
 
-static void add_problem(const struct view *view, size_t run, const struct case_result *c,
-			struct tree *list)
+static void view_problems_add(const struct view *view, size_t run, const struct case_result *c,
+			      struct tree *list)
 {
 	struct tree *problem = tree_item(list);
-	char *devices = view_devices(view, c);
+	char *devices = view_all_devices(view, c);
 
 	tree_text(problem, "kind", c->status == CASE_FAILED ? "failed" : "error");
 	tree_text(problem, "symbol", format_status_symbol(c->status));
@@ -43,7 +43,8 @@ void view_problems(const struct view *view, struct tree *page)
 		for (size_t r = 0; r < view->count; r++)
 			for (size_t i = 0; i < view->results[r].case_count; i++)
 				if (view->results[r].cases[i].status == order[s])
-					add_problem(view, r, &view->results[r].cases[i], list);
+					view_problems_add(view, r, &view->results[r].cases[i],
+							  list);
 }
 
 /* Cases that were not run for the same reason, whichever device it names. */
@@ -61,8 +62,8 @@ struct skip_groups {
 	size_t count, capacity;
 };
 
-static struct skip_group *problems_skip_group_of(struct skip_groups *groups,
-						 const struct case_result *c)
+static struct skip_group *view_problems_skip_group_of(struct skip_groups *groups,
+						      const struct case_result *c)
 {
 	const char *reason = view_string(c->reason), *suite = view_string(c->suite);
 	char *common = case_common_reason(c);
@@ -85,7 +86,7 @@ static struct skip_group *problems_skip_group_of(struct skip_groups *groups,
 	return group;
 }
 
-void view_skipped(const struct view *view, struct tree *page)
+void view_problems_skipped(const struct view *view, struct tree *page)
 {
 	struct skip_groups groups = { .list = tree_list(page, "skipped") };
 	size_t unreached = 0, total = 0;
@@ -100,9 +101,10 @@ void view_skipped(const struct view *view, struct tree *page)
 				char *id = format_cut(view_string(result->cases[i].id),
 						      FORMAT_LONGEST);
 
-				tree_item_text(
-					problems_skip_group_of(&groups, &result->cases[i])->ids,
-					id);
+				tree_item_text(view_problems_skip_group_of(&groups,
+									   &result->cases[i])
+						       ->ids,
+					       id);
 				free(id);
 				total++;
 			}

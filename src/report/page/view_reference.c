@@ -33,7 +33,7 @@ static const struct {
 	{ "power", "Power", true },
 };
 
-static void reference_page_show_sheet_cell(const struct report_reference *r, size_t row,
+static void view_reference_show_sheet_cell(const struct report_reference *r, size_t row,
 					   size_t card, struct tree *cells)
 {
 	const struct gpu *gpu = r->cards[card].gpu, *base = r->cards[r->baseline].gpu;
@@ -60,7 +60,7 @@ static void reference_page_show_sheet_cell(const struct report_reference *r, siz
 	tree_text(cell, "ratio", isfinite(ratio) ? format_ratio(ratio).text : "");
 }
 
-static bool reference_source_is_cited(const struct report_reference *r, const char *source)
+static bool view_reference_source_is_cited(const struct report_reference *r, const char *source)
 {
 	for (size_t i = 0; i < r->card_count; i++) {
 		const struct gpu *gpu = r->cards[i].gpu;
@@ -72,7 +72,7 @@ static bool reference_source_is_cited(const struct report_reference *r, const ch
 	return false;
 }
 
-static void reference_page_show_published(const struct report_reference *r, struct tree *page)
+static void view_reference_show_published(const struct report_reference *r, struct tree *page)
 {
 	struct tree *rows = tree_list(page, "published");
 	size_t total = 0;
@@ -103,7 +103,7 @@ static void reference_page_show_published(const struct report_reference *r, stru
 	tree_textf(page, "published_count", "%zu", total);
 }
 
-static void reference_page_show_sources(const struct report_reference *r, struct tree *page)
+static void view_reference_show_sources(const struct report_reference *r, struct tree *page)
 {
 	size_t count;
 	const struct gpu_source *sources = gpus_sources(&count);
@@ -112,7 +112,7 @@ static void reference_page_show_sources(const struct report_reference *r, struct
 	for (size_t i = 0; i < count; i++) {
 		struct tree *row;
 
-		if (!reference_source_is_cited(r, sources[i].id))
+		if (!view_reference_source_is_cited(r, sources[i].id))
 			continue;
 		row = tree_item(rows);
 		tree_text(row, "id", sources[i].id);
@@ -144,8 +144,8 @@ void view_reference(const struct report_reference *r, struct tree *page)
 		tree_text(row, "label", sheet_rows[i].label);
 		cells = tree_list(row, "cells");
 		for (size_t c = 0; c < r->card_count; c++)
-			reference_page_show_sheet_cell(r, i, c, cells);
+			view_reference_show_sheet_cell(r, i, c, cells);
 	}
-	reference_page_show_published(r, page);
-	reference_page_show_sources(r, page);
+	view_reference_show_published(r, page);
+	view_reference_show_sources(r, page);
 }

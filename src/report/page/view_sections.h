@@ -13,35 +13,35 @@ struct claim_set;        /* report/claims/claims.h */
 struct report_reference; /* report/reference/reference.h */
 
 /* The look of a judgement: its class in report.css, and its symbol. */
-const char *verdicts_kind(const struct verdicts *verdicts);
-const char *verdicts_symbol(const struct verdicts *verdicts);
+const char *view_verdict_kind_of(const struct verdicts *verdicts);
+const char *view_verdict_symbol(const struct verdicts *verdicts);
 void view_verdict(const struct view *view, struct tree *page);
-void view_suite_counts(const struct view *view, const char *suite, struct tree *map);
+void view_verdict_suite_counts(const struct view *view, const char *suite, struct tree *map);
 /* "ok", "failed", "errors", "not_run" of one run. */
-void view_run_counts(const struct view *view, size_t run, struct tree *map);
+void view_verdict_run_counts(const struct view *view, size_t run, struct tree *map);
 void view_warnings(const struct view *view, struct tree *page);
 /* The smallest number of launches over the results. */
-void view_launches(const struct view *view, struct tree *page);
+void view_warnings_launches(const struct view *view, struct tree *page);
 void view_problems(const struct view *view, struct tree *page);
 /* Time curves of a suite's cases that have them. */
 void view_watches(const struct view *view, const char *suite, struct tree *charts);
 /* Tables of metrics that belong together, as the suite declares them. */
-void view_tables(const struct view *view, const char *suite, struct tree *map);
+void view_cases_tables(const struct view *view, const char *suite, struct tree *map);
 void view_cases(const struct view *view, const char *suite, struct tree *map);
-void view_skipped(const struct view *view, struct tree *page);
+void view_problems_skipped(const struct view *view, struct tree *page);
 /* How each node ended, of a run on several. */
-void view_nodes(const struct view *view, struct tree *page);
+void view_devices_nodes(const struct view *view, struct tree *page);
 /* Appends "2 × NVIDIA H200"; shares of a CPU are not as many CPUs. */
-void page_add_devices(struct text *out, const struct result *result);
+void view_page_add_devices(struct text *out, const struct result *result);
 void view_devices_table(const struct view *view, struct tree *page);
 void view_environment(const struct view *view, struct tree *page);
 /*
  * How to cite a run in a line: version, id, time, configuration with the FNV-1a hash of its
  * effective INI text. malloc'ed.
  */
-char *view_citation(const struct result *result);
-void view_runs(const struct view *view, struct tree *page);
-void view_differences(const struct view *view, struct tree *page);
+char *view_environment_citation(const struct result *result);
+void view_environment_runs(const struct view *view, struct tree *page);
+void view_environment_differences(const struct view *view, struct tree *page);
 /*
  * For several results: the outcome of compare (compare/compare.h) with the first. Returns that of
  * two results in a few words, malloc'ed; NULL: of more.

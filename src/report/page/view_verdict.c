@@ -18,7 +18,7 @@ static void view_verdict_say_bad(struct text *out, const struct view_counts *n)
 			  n->of[CASE_ERROR] == 1 ? "error" : "errors");
 }
 
-static char *verdict_sentence(const struct view_counts *n)
+static char *view_verdict_sentence(const struct view_counts *n)
 {
 	size_t not_run = n->of[CASE_SKIPPED] + n->unreached, planned = n->total + n->unreached;
 	struct text out = TEXT_EMPTY;
@@ -49,7 +49,7 @@ static char *verdict_sentence(const struct view_counts *n)
 }
 
 /* Most of it did not happen: what ran without an error is no reason for a green box. */
-static bool mostly_not_run(const struct view_counts *n)
+static bool view_verdict_mostly_not_run(const struct view_counts *n)
 {
 	return 2 * n->of[CASE_SKIPPED] > n->total;
 }
@@ -113,7 +113,7 @@ static void view_verdict_kind(const struct view_counts *n, const char **kind, co
 		*kind = "skipped";
 		*word = n->of[CASE_OK] ? "Not finished" : "Nothing measured";
 		*symbol = format_status_symbol(CASE_SKIPPED);
-	} else if (mostly_not_run(n)) {
+	} else if (view_verdict_mostly_not_run(n)) {
 		*kind = "skipped";
 		*word = "Most cases were not run";
 		*symbol = format_status_symbol(CASE_SKIPPED);
@@ -126,7 +126,7 @@ static void view_verdict_kind(const struct view_counts *n, const char **kind, co
 	}
 }
 
-const char *verdicts_kind(const struct verdicts *v)
+const char *view_verdict_kind_of(const struct verdicts *v)
 {
 	if (verdicts_accepted(v))
 		return v->counts[VERDICT_WARN] ? "noisy" : "ok";
@@ -135,7 +135,7 @@ const char *verdicts_kind(const struct verdicts *v)
 	return v->wrong || v->overall == VERDICT_FAIL ? "failed" : "error";
 }
 
-const char *verdicts_symbol(const struct verdicts *v)
+const char *view_verdict_symbol(const struct verdicts *v)
 {
 	if (verdicts_accepted(v))
 		return v->counts[VERDICT_WARN] ? "~" : "✓";
@@ -173,15 +173,15 @@ static void view_verdict_set_judgement(const struct verdicts *v, struct tree *pa
 	view_verdict_set_causes(v, page);
 }
 
-static void set_box(const struct verdicts *v, const struct view_counts *n, bool selftest,
-		    struct tree *page)
+static void view_verdict_set_box(const struct verdicts *v, const struct view_counts *n,
+				 bool selftest, struct tree *page)
 {
 	const char *kind, *symbol, *word;
 
 	view_verdict_kind(n, &kind, &symbol, &word);
 	if (v) {
-		kind = verdicts_kind(v);
-		symbol = verdicts_symbol(v);
+		kind = view_verdict_kind_of(v);
+		symbol = view_verdict_symbol(v);
 		word = verdicts_word(v);
 	}
 	if (selftest) {
@@ -208,13 +208,13 @@ static void view_verdict_set_sentence(const struct view *view, const struct view
 				      struct tree *page)
 {
 	struct text out = TEXT_EMPTY;
-	char *sentence = verdict_sentence(n);
+	char *sentence = view_verdict_sentence(n);
 	const char *reason;
 	size_t count;
 
 	text_add(&out, sentence);
 	reason = view_verdict_common_reason(view, &count);
-	if (mostly_not_run(n) && *reason)
+	if (view_verdict_mostly_not_run(n) && *reason)
 		text_addf(&out, " Most common reason (%zu %s): %s.", count, format_cases(count),
 			  reason);
 	view_text_owned(page, "verdict", text_detach(&out));
@@ -230,7 +230,7 @@ void view_verdict(const struct view *view, struct tree *page)
 	view_count(view, &n);
 	selftest = view->count == 1 && !view_verdict_judgement_of(view) &&
 		   view_is_selftest(view->results, &injected);
-	set_box(view_verdict_judgement_of(view), &n, selftest, page);
+	view_verdict_set_box(view_verdict_judgement_of(view), &n, selftest, page);
 	view_verdict_set_judgement(view_verdict_judgement_of(view), page);
 	if (selftest)
 		view_verdict_set_selftest(&n, injected, page);
@@ -238,7 +238,7 @@ void view_verdict(const struct view *view, struct tree *page)
 		view_verdict_set_sentence(view, &n, page);
 }
 
-void view_run_counts(const struct view *view, size_t run, struct tree *map)
+void view_verdict_run_counts(const struct view *view, size_t run, struct tree *map)
 {
 	const struct result *result = &view->results[run];
 	struct view_counts n = { 0 };
@@ -254,7 +254,7 @@ void view_run_counts(const struct view *view, size_t run, struct tree *map)
 }
 
 /* "220 cases: 1 wrong result, 4 not run, 12 noisy": a suite's own answer. */
-void view_suite_counts(const struct view *view, const char *suite, struct tree *map)
+void view_verdict_suite_counts(const struct view *view, const char *suite, struct tree *map)
 {
 	struct text out = TEXT_EMPTY, bad = TEXT_EMPTY;
 	struct view_counts n;

@@ -34,7 +34,7 @@ static const struct {
 	{ "pcie_replays", "PCIe replays" },
 };
 
-static const struct time_quantity *watch_quantity(const struct watch *t, const char *name)
+static const struct time_quantity *view_watches_quantity(const struct watch *t, const char *name)
 {
 	for (size_t i = 0; i < t->quantity_count; i++)
 		if (strcmp(t->quantities[i].name, name) == 0)
@@ -42,12 +42,12 @@ static const struct time_quantity *watch_quantity(const struct watch *t, const c
 	return NULL;
 }
 
-static size_t watches_length_of(const struct time_quantity *q)
+static size_t view_watches_length_of(const struct time_quantity *q)
 {
 	return q->highest_count > q->mean_count ? q->highest_count : q->mean_count;
 }
 
-static double watches_value_at(const double *values, size_t count, size_t i)
+static double view_watches_value_at(const double *values, size_t count, size_t i)
 {
 	return i < count ? values[i] : (double)NAN;
 }
@@ -61,7 +61,7 @@ struct watch_walk {
 	const struct watch *watch;
 };
 
-static bool next_watch(struct watch_walk *w)
+static bool view_watches_next(struct watch_walk *w)
 {
 	const struct result *result = w->view->results;
 
@@ -77,7 +77,7 @@ static bool next_watch(struct watch_walk *w)
 }
 
 /* The device's source, or the number of sources if it has none. */
-static size_t watches_source_of(const struct watch_walk *w)
+static size_t view_watches_source_of(const struct watch_walk *w)
 {
 	size_t s = 0;
 
@@ -87,9 +87,9 @@ static size_t watches_source_of(const struct watch_walk *w)
 	return s;
 }
 
-static const char *watches_label_of(const struct watch_walk *w)
+static const char *view_watches_label_of(const struct watch_walk *w)
 {
-	size_t source = watches_source_of(w);
+	size_t source = view_watches_source_of(w);
 
 	return source < w->view->source_count ? w->view->sources[source].label
 					      : view_string(w->watch->device);
@@ -102,7 +102,7 @@ struct watch_range {
 	size_t intervals; /* of the device with the most */
 };
 
-static void watches_add_value(struct watch_range *r, double value)
+static void view_watches_add_value(struct watch_range *r, double value)
 {
 	if (!isfinite(value))
 		return;
@@ -112,25 +112,28 @@ static void watches_add_value(struct watch_range *r, double value)
 	r->moves = r->moves || r->min != r->max;
 }
 
-static struct watch_range watches_range_of(const struct view *view, const char *suite,
-					   const char *name)
+static struct watch_range view_watches_range_of(const struct view *view, const char *suite,
+						const char *name)
 {
 	struct watch_walk w = { .view = view, .suite = suite };
 	struct watch_range r = { 0 };
 	size_t total = 0;
 	const char *first = NULL;
 
-	while (next_watch(&w)) {
-		const struct time_quantity *q = watch_quantity(w.watch, name);
+	while (view_watches_next(&w)) {
+		const struct time_quantity *q = view_watches_quantity(w.watch, name);
 
 		if (!q)
 			continue;
 		first = first ? first : w.watch->device;
-		total += strcmp(first, w.watch->device) == 0 ? watches_length_of(q) : 0;
-		for (size_t i = 0; i < watches_length_of(q); i++) {
-			watches_add_value(&r, watches_value_at(q->lowest, q->lowest_count, i));
-			watches_add_value(&r, watches_value_at(q->mean, q->mean_count, i));
-			watches_add_value(&r, watches_value_at(q->highest, q->highest_count, i));
+		total += strcmp(first, w.watch->device) == 0 ? view_watches_length_of(q) : 0;
+		for (size_t i = 0; i < view_watches_length_of(q); i++) {
+			view_watches_add_value(&r, view_watches_value_at(q->lowest, q->lowest_count,
+									 i));
+			view_watches_add_value(&r,
+					       view_watches_value_at(q->mean, q->mean_count, i));
+			view_watches_add_value(&r, view_watches_value_at(q->highest,
+									 q->highest_count, i));
 		}
 	}
 	r.intervals = total;
@@ -138,8 +141,8 @@ static struct watch_range watches_range_of(const struct view *view, const char *
 }
 
 /* Intervals [from, from + count) as one point. */
-static void watch_add_point(struct chart_series *line, const struct watch_walk *w,
-			    const struct time_quantity *q, size_t from, size_t count)
+static void view_watches_add_point(struct chart_series *line, const struct watch_walk *w,
+				   const struct time_quantity *q, size_t from, size_t count)
 {
 	double start = isfinite(w->c->started_seconds) ? w->c->started_seconds : 0, sum = 0,
 	       low = (double)NAN, high = (double)NAN;
@@ -148,16 +151,17 @@ static void watch_add_point(struct chart_series *line, const struct watch_walk *
 	size_t n = 0;
 
 	for (size_t i = from; i < from + count; i++) {
-		double mean = q->mean_count ? watches_value_at(q->mean, q->mean_count, i)
-					    : watches_value_at(q->highest, q->highest_count, i);
+		double mean = q->mean_count
+				      ? view_watches_value_at(q->mean, q->mean_count, i)
+				      : view_watches_value_at(q->highest, q->highest_count, i);
 
 		if (isfinite(mean)) {
 			sum += mean;
 			n++;
 		}
-		low = fmin(low, watches_value_at(q->lowest, q->lowest_count, i));
+		low = fmin(low, view_watches_value_at(q->lowest, q->lowest_count, i));
 		high = fmax(high, q->lowest_count
-					  ? watches_value_at(q->highest, q->highest_count, i)
+					  ? view_watches_value_at(q->highest, q->highest_count, i)
 					  : (double)NAN);
 	}
 	if (isfinite(w->watch->offset))
@@ -174,7 +178,7 @@ static void watch_add_point(struct chart_series *line, const struct watch_walk *
 }
 
 /* Gaps between cases have no samples. */
-static void watches_add_gap(struct chart_series *line)
+static void view_watches_add_gap(struct chart_series *line)
 {
 	struct chart_point *point;
 	double x;
@@ -186,30 +190,30 @@ static void watches_add_gap(struct chart_series *line)
 	point->x = x + 1e-6;
 }
 
-static void watches_add_curves(const struct view *view, const char *suite, const char *name,
-			       size_t together, struct chart *chart)
+static void view_watches_add_curves(const struct view *view, const char *suite, const char *name,
+				    size_t together, struct chart *chart)
 {
 	struct watch_walk w = { .view = view, .suite = suite };
 
-	while (next_watch(&w)) {
-		const struct time_quantity *q = watch_quantity(w.watch, name);
+	while (view_watches_next(&w)) {
+		const struct time_quantity *q = view_watches_quantity(w.watch, name);
 		struct chart_series *line;
 
 		if (!q)
 			continue;
-		line = chart_series_named(chart, watches_label_of(&w));
-		line->style = view_style_at(watches_source_of(&w));
+		line = chart_series_named(chart, view_watches_label_of(&w));
+		line->style = view_style_at(view_watches_source_of(&w));
 		line->mark = line->style;
-		watches_add_gap(line);
-		for (size_t i = 0; i < watches_length_of(q); i += together)
-			watch_add_point(line, &w, q, i,
-					watches_length_of(q) - i < together
-						? watches_length_of(q) - i
-						: together);
+		view_watches_add_gap(line);
+		for (size_t i = 0; i < view_watches_length_of(q); i += together)
+			view_watches_add_point(line, &w, q, i,
+					       view_watches_length_of(q) - i < together
+						       ? view_watches_length_of(q) - i
+						       : together);
 	}
 }
 
-static double watches_highest_of(const struct chart_series *line, const char **when)
+static double view_watches_highest_of(const struct chart_series *line, const char **when)
 {
 	double highest = (double)NAN;
 
@@ -225,14 +229,14 @@ static double watches_highest_of(const struct chart_series *line, const char **w
 	return highest;
 }
 
-static char *watch_finding(const struct chart *chart)
+static char *view_watches_finding(const struct chart *chart)
 {
 	const struct chart_series *first = NULL;
 	const char *when = "", *own = "";
 	double highest = (double)NAN, lowest = (double)NAN;
 
 	for (size_t s = 0; s < chart->count; s++) {
-		double value = watches_highest_of(&chart->series[s], &own);
+		double value = view_watches_highest_of(&chart->series[s], &own);
 
 		for (size_t i = 0; i < chart->series[s].count; i++)
 			lowest = fmin(lowest, fmin(chart->series[s].points[i].y,
@@ -251,12 +255,12 @@ static char *watch_finding(const struct chart *chart)
 }
 
 /* "Always the same: memory clock 3.201 GHz, PCIe generation 5, ..." */
-static char *watch_constants(const struct view *view, const char *suite)
+static char *view_watches_constants(const struct view *view, const char *suite)
 {
 	struct text out = TEXT_EMPTY;
 
 	for (size_t i = 0; i < ARRAY_SIZE(quantities); i++) {
-		struct watch_range r = watches_range_of(view, suite, quantities[i].name);
+		struct watch_range r = view_watches_range_of(view, suite, quantities[i].name);
 		bool clock = strcmp(quantities[i].name, "memory_clock_hz") == 0 ||
 			     strcmp(quantities[i].name, "sm_clock_hz") == 0;
 
@@ -271,8 +275,9 @@ static char *watch_constants(const struct view *view, const char *suite)
 	return text_detach(&out);
 }
 
-static void watches_draw_quantity(const struct view *view, const char *suite, size_t which,
-				  const struct watch_range *range, char *note, struct tree *charts)
+static void view_watches_draw_quantity(const struct view *view, const char *suite, size_t which,
+				       const struct watch_range *range, char *note,
+				       struct tree *charts)
 {
 	struct watch_walk w = { .view = view, .suite = suite };
 	size_t together = (range->intervals + POINTS_MOST - 1) / POINTS_MOST;
@@ -281,8 +286,9 @@ static void watches_draw_quantity(const struct view *view, const char *suite, si
 
 	together = together ? together : 1;
 	chart_init(&chart, CHART_LINES);
-	while (next_watch(&w)) {
-		const struct time_quantity *q = watch_quantity(w.watch, quantities[which].name);
+	while (view_watches_next(&w)) {
+		const struct time_quantity *q =
+			view_watches_quantity(w.watch, quantities[which].name);
 
 		interval = w.watch->interval * (double)together;
 		if (q && !chart.y_unit)
@@ -299,7 +305,7 @@ static void watches_draw_quantity(const struct view *view, const char *suite, si
 	chart.x_name = xstrdup("seconds since the run began");
 	chart.x_unit = xstrdup("1");
 	chart.note = note;
-	watches_add_curves(view, suite, quantities[which].name, together, &chart);
+	view_watches_add_curves(view, suite, quantities[which].name, together, &chart);
 	for (size_t from = 0; from < chart.count; from += LINES_MOST) {
 		struct chart part = chart;
 
@@ -307,7 +313,7 @@ static void watches_draw_quantity(const struct view *view, const char *suite, si
 		part.series = chart.series + from;
 		part.count = chart.count - from < LINES_MOST ? chart.count - from : LINES_MOST;
 		part.id = xasprintf("%s-%zu", chart.id, charts->count + 1);
-		part.finding = watch_finding(&part);
+		part.finding = view_watches_finding(&part);
 		chart_draw(&part, charts);
 		free(part.id);
 		free(part.finding);
@@ -320,12 +326,14 @@ void view_watches(const struct view *view, const char *suite, struct tree *chart
 	bool first = true;
 
 	for (size_t i = 0; i < ARRAY_SIZE(quantities); i++) {
-		struct watch_range r = watches_range_of(view, suite, quantities[i].name);
+		struct watch_range r = view_watches_range_of(view, suite, quantities[i].name);
 
 		if (!r.known || !r.moves)
 			continue;
-		watches_draw_quantity(view, suite, i, &r,
-				      first ? watch_constants(view, suite) : xstrdup(""), charts);
+		view_watches_draw_quantity(view, suite, i, &r,
+					   first ? view_watches_constants(view, suite)
+						 : xstrdup(""),
+					   charts);
 		first = false;
 	}
 }

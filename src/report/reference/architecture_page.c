@@ -12,7 +12,7 @@
 #define WIDE_BAR 220.0
 #define IMPOSSIBLE 1.05 /* of the data sheet: another GPU, or data that stayed in a cache */
 
-static double answers_highest(const struct architectures *a, size_t question)
+static double architecture_page_answers_highest(const struct architectures *a, size_t question)
 {
 	double most = 0;
 
@@ -25,8 +25,8 @@ static double answers_highest(const struct architectures *a, size_t question)
 	return most;
 }
 
-static void architecture_set_cell(const struct answer *answer, double most, double factor,
-				  struct tree *cell)
+static void architecture_page_set_cell(const struct answer *answer, double most, double factor,
+				       struct tree *cell)
 {
 	bool there = answer->row != NULL;
 	double peak = there ? answer->peak : (double)NAN;
@@ -51,8 +51,8 @@ static void architecture_set_cell(const struct answer *answer, double most, doub
 }
 
 /* "PCIe" of a value of the V100 PCIe in the line "V100". */
-static const char *architecture_variant(const struct architectures *a,
-					const struct architecture_line *line, size_t card)
+static const char *architecture_page_variant(const struct architectures *a,
+					     const struct architecture_line *line, size_t card)
 {
 	const char *label = a->r->cards[card].label;
 	size_t length = strlen(line->label);
@@ -62,7 +62,7 @@ static const char *architecture_variant(const struct architectures *a,
 }
 
 /* True if the line's answers are of several cards, which then stand with each answer. */
-static bool architecture_mixes_cards(const struct architecture_line *line)
+static bool architecture_page_mixes_cards(const struct architecture_line *line)
 {
 	const struct answer *first = NULL;
 
@@ -78,19 +78,21 @@ static bool architecture_mixes_cards(const struct architecture_line *line)
 }
 
 /* "V100 (PCIe, SXM2)": the line with the cards that its answers are of. */
-static char *architecture_names(const struct architectures *a, const struct architecture_line *line)
+static char *architecture_page_names(const struct architectures *a,
+				     const struct architecture_line *line)
 {
 	struct text cards = TEXT_EMPTY;
 	char *names;
 
-	for (size_t i = 0; architecture_mixes_cards(line) && i < line->card_count; i++) {
+	for (size_t i = 0; architecture_page_mixes_cards(line) && i < line->card_count; i++) {
 		bool answers = false;
 
 		for (size_t q = 0; q < QUESTIONS; q++)
 			answers = answers ||
 				  (line->answers[q].row && line->answers[q].card == line->cards[i]);
 		if (answers)
-			format_list(&cards, "%s", architecture_variant(a, line, line->cards[i]));
+			format_list(&cards, "%s",
+				    architecture_page_variant(a, line, line->cards[i]));
 	}
 	names = cards.length ? xasprintf("%s (%s)", line->label, cards.data) : xstrdup(line->label);
 	text_release(&cards);
@@ -98,8 +100,8 @@ static char *architecture_names(const struct architectures *a, const struct arch
 }
 
 /* Questions that no card answers have no column: their unit stays "". */
-static void architecture_add_columns(const struct architectures *a, struct tree *page,
-				     double *factors, struct formatted *units)
+static void architecture_page_add_columns(const struct architectures *a, struct tree *page,
+					  double *factors, struct formatted *units)
 {
 	struct tree *columns = tree_list(page, "questions");
 
@@ -112,7 +114,7 @@ static void architecture_add_columns(const struct architectures *a, struct tree 
 				unit = a->lines[i].answers[q].row->quantity->unit;
 		if (!*unit)
 			continue;
-		units[q] = format_unit(answers_highest(a, q), unit, &factors[q]);
+		units[q] = format_unit(architecture_page_answers_highest(a, q), unit, &factors[q]);
 		/* 1 PFLOP/s would make fractions of all older cards. */
 		if (factors[q] == 1e15) {
 			factors[q] = 1e12;
@@ -124,13 +126,13 @@ static void architecture_add_columns(const struct architectures *a, struct tree 
 	}
 }
 
-static void architecture_add_matrix(const struct architectures *a, struct tree *page)
+static void architecture_page_add_matrix(const struct architectures *a, struct tree *page)
 {
 	struct formatted units[QUESTIONS] = { 0 };
 	double factors[QUESTIONS];
 	struct tree *rows;
 
-	architecture_add_columns(a, page, factors, units);
+	architecture_page_add_columns(a, page, factors, units);
 	rows = tree_list(page, "lines");
 	for (size_t i = 0; i < a->count; i++) {
 		const struct architecture_line *line = &a->lines[i];
@@ -148,18 +150,20 @@ static void architecture_add_matrix(const struct architectures *a, struct tree *
 				continue;
 			tree_text(cell, "title", questions[q].title);
 			tree_text(cell, "unit", units[q].text);
-			architecture_set_cell(&line->answers[q], answers_highest(a, q), factors[q],
-					      cell);
+			architecture_page_set_cell(&line->answers[q],
+						   architecture_page_answers_highest(a, q),
+						   factors[q], cell);
 			tree_text(cell, "card",
-				  architecture_mixes_cards(line) && line->answers[q].row
-					  ? architecture_variant(a, line, line->answers[q].card)
+				  architecture_page_mixes_cards(line) && line->answers[q].row
+					  ? architecture_page_variant(a, line,
+								      line->answers[q].card)
 					  : "");
 		}
 	}
 }
 
-static void launches_add_bar(struct tree *rows, const char *label, double part, bool measured,
-			     char *words)
+static void architecture_page_launches_add_bar(struct tree *rows, const char *label, double part,
+					       bool measured, char *words)
 {
 	struct tree *row = tree_item(rows);
 
@@ -173,7 +177,7 @@ static void launches_add_bar(struct tree *rows, const char *label, double part, 
 #define FP16 2
 
 /* How many times the FP32 rate each card multiplies FP16 matrices. */
-static void architecture_add_halves(const struct architectures *a, struct tree *page)
+static void architecture_page_add_halves(const struct architectures *a, struct tree *page)
 {
 	struct tree *rows = tree_list(page, "halves");
 	double most = 0;
@@ -189,7 +193,7 @@ static void architecture_add_halves(const struct architectures *a, struct tree *
 			ratio = half->value->value / single->value->value;
 			most = fmax(most, ratio);
 			if (pass == 1)
-				launches_add_bar(
+				architecture_page_launches_add_bar(
 					rows, a->lines[i].label, ratio / most,
 					half->kind == MEASURED,
 					xasprintf("%.3g×: %s, %s", ratio,
@@ -204,17 +208,17 @@ static void architecture_add_halves(const struct architectures *a, struct tree *
 }
 
 /* The best value of a line for one quantity. */
-static const struct reference_value *architecture_best_value(const struct architectures *a,
-							     const struct architecture_line *line,
-							     const char *quantity,
-							     enum provenance *kind)
+static const struct reference_value *
+architecture_page_best_value(const struct architectures *a, const struct architecture_line *line,
+			     const char *quantity, enum provenance *kind)
 {
-	const struct reference_row *row = reference_row(a->r, quantity, "");
+	const struct reference_row *row = report_reference_row(a->r, quantity, "");
 	const struct reference_value *best = NULL;
 	enum provenance one;
 
 	for (size_t i = 0; i < line->card_count; i++) {
-		const struct reference_value *value = reference_best(row, line->cards[i], &one);
+		const struct reference_value *value =
+			report_reference_best(row, line->cards[i], &one);
 
 		if (value && (!best || value->value < best->value)) {
 			best = value;
@@ -224,7 +228,7 @@ static const struct reference_value *architecture_best_value(const struct archit
 	return best;
 }
 
-static void architecture_add_launches(const struct architectures *a, struct tree *page)
+static void architecture_page_add_launches(const struct architectures *a, struct tree *page)
 {
 	struct tree *rows = tree_list(page, "launches_by_card");
 	double most = 0;
@@ -233,28 +237,29 @@ static void architecture_add_launches(const struct architectures *a, struct tree
 		for (size_t i = 0; i < a->count; i++) {
 			enum provenance kind = PUBLISHED;
 			const struct reference_value *value =
-				architecture_best_value(a, &a->lines[i], QUANTITY_LAUNCH_TIME,
-							&kind);
+				architecture_page_best_value(a, &a->lines[i], QUANTITY_LAUNCH_TIME,
+							     &kind);
 
 			if (!value)
 				continue;
 			most = fmax(most, value->value);
 			if (pass == 1)
-				launches_add_bar(rows, a->lines[i].label, value->value / most,
-						 kind == MEASURED,
-						 xstrdup(format_rounded(value->value, "s").text));
+				architecture_page_launches_add_bar(
+					rows, a->lines[i].label, value->value / most,
+					kind == MEASURED,
+					xstrdup(format_rounded(value->value, "s").text));
 		}
 	tree_flag(page, "has_launches", rows->count > 1);
 }
 
 /* "5.4×"; with a digit more near 1, where it decides which card is faster: "1.03×". */
-static struct formatted architecture_times(double ratio)
+static struct formatted architecture_page_times(double ratio)
 {
 	return format_text(ratio < 2 ? "%.3g×" : "%.2g×", ratio);
 }
 
 /* "V100: memory 5.4×, FP32 GEMM 3.4×": the subject in multiples of the baseline. */
-static void architecture_set_lead(const struct architectures *a, struct tree *page)
+static void architecture_page_set_lead(const struct architectures *a, struct tree *page)
 {
 	const struct architecture_line *subject = &a->lines[a->subject];
 	struct tree *ratios = tree_list(page, "ratios");
@@ -270,10 +275,11 @@ static void architecture_set_lead(const struct architectures *a, struct tree *pa
 		item = tree_item(ratios);
 		tree_text(item, "before", words.length ? ", " : " ");
 		tree_text(item, "title", questions[q].title);
-		tree_text(item, "ratio", architecture_times(ratio).text);
-		format_list(&words, "%s %s", questions[q].title, architecture_times(ratio).text);
+		tree_text(item, "ratio", architecture_page_times(ratio).text);
+		format_list(&words, "%s %s", questions[q].title,
+			    architecture_page_times(ratio).text);
 	}
-	base = architecture_names(a, &a->lines[a->baseline]);
+	base = architecture_page_names(a, &a->lines[a->baseline]);
 	view_text(page, "subject", subject->label);
 	view_text(page, "base", base);
 	tree_textf(page, "lead", words.length ? "%s against %s: %s." : "", subject->label, base,
@@ -283,8 +289,9 @@ static void architecture_set_lead(const struct architectures *a, struct tree *pa
 }
 
 /* Appends ": Memory 21×, Host link 7.3×": the most and the least of the ratios of two lines. */
-static void architecture_add_extremes(const struct architecture_line *first,
-				      const struct architecture_line *subject, struct text *out)
+static void architecture_page_add_extremes(const struct architecture_line *first,
+					   const struct architecture_line *subject,
+					   struct text *out)
 {
 	size_t most = QUESTIONS, least = QUESTIONS;
 	double ratios[QUESTIONS];
@@ -301,17 +308,17 @@ static void architecture_add_extremes(const struct architecture_line *first,
 	}
 	if (most < QUESTIONS)
 		text_addf(out, ": %s %s", questions[most].title,
-			  architecture_times(ratios[most]).text);
+			  architecture_page_times(ratios[most]).text);
 	if (most != least)
 		text_addf(out, ", %s %s", questions[least].title,
-			  architecture_times(ratios[least]).text);
+			  architecture_page_times(ratios[least]).text);
 }
 
 /*
  * "From Kepler to Hopper in 10 years: Memory 21×, Host link 7.3×"; of two models that were both
  * measured "H200 against H100: Memory 1.4×, FP32 GEMM 0.99×". malloc'ed.
  */
-char *architectures_title(const struct architectures *a)
+char *architecture_page_title(const struct architectures *a)
 {
 	const struct architecture_line *first = a->lines, *subject, *base;
 	struct text out = TEXT_EMPTY;
@@ -324,14 +331,14 @@ char *architectures_title(const struct architectures *a)
 	same = strcmp(first->architecture, subject->architecture) == 0;
 	if (base != subject && base->measured && subject->measured) {
 		text_addf(&out, "%s against %s", subject->label, base->label);
-		architecture_add_extremes(base, subject, &out);
+		architecture_page_add_extremes(base, subject, &out);
 	} else if (isfinite(first->year) && subject->year > first->year && *first->architecture &&
 		   *subject->architecture) {
 		text_addf(&out, "From %s to %s: %.0f years",
 			  same ? first->label : first->architecture,
 			  same ? subject->label : subject->architecture,
 			  subject->year - first->year);
-		architecture_add_extremes(first, subject, &out);
+		architecture_page_add_extremes(first, subject, &out);
 	} else {
 		for (size_t i = 0; i < a->count && out.length < 100; i++)
 			text_addf(&out, "%s%s", i ? " against " : "", a->lines[i].label);
@@ -340,15 +347,15 @@ char *architectures_title(const struct architectures *a)
 }
 
 /* The lowest of the devices' best values; the page shows the highest. NaN: none. */
-static double lowest_device(const struct architectures *a, const struct answer *answer,
-			    size_t *devices)
+static double architecture_page_lowest_device(const struct architectures *a,
+					      const struct answer *answer, size_t *devices)
 {
 	const struct view *view = a->r->view;
 	double lowest = NAN;
 
 	*devices = 0;
 	for (size_t s = 0; s < view->source_count; s++) {
-		double best = reference_of_source(a->r, answer->row, answer->card, s);
+		double best = report_reference_of_source(a->r, answer->row, answer->card, s);
 
 		if (!isfinite(best))
 			continue;
@@ -359,7 +366,7 @@ static double lowest_device(const struct architectures *a, const struct answer *
 }
 
 /* "FP16 GEMM of H200: the best of 2 GPUs, from 667 TFLOP/s to 777 TFLOP/s" */
-static void architecture_add_ranges(const struct architectures *a, struct tree *page)
+static void architecture_page_add_ranges(const struct architectures *a, struct tree *page)
 {
 	const struct architecture_line *line = &a->lines[a->subject];
 	struct tree *notes = tree_list(page, "ranges");
@@ -372,7 +379,7 @@ static void architecture_add_ranges(const struct architectures *a, struct tree *
 
 		if (!answer->row || answer->kind == PUBLISHED)
 			continue;
-		lowest = lowest_device(a, answer, &devices);
+		lowest = architecture_page_lowest_device(a, answer, &devices);
 		if (devices < 2 || lowest > 0.99 * answer->value->value)
 			continue;
 		words = xasprintf(
@@ -386,7 +393,7 @@ static void architecture_add_ranges(const struct architectures *a, struct tree *
 }
 
 /* True if a card has `word` in its name. */
-static bool architectures_have(const struct architectures *a, const char *word)
+static bool architecture_page_have(const struct architectures *a, const char *word)
 {
 	for (size_t i = 0; i < a->count; i++)
 		if (strstr(a->lines[i].label, word))
@@ -400,16 +407,16 @@ void architectures_page(const struct architectures *a, struct tree *page)
 
 	if (!a->count)
 		return;
-	architecture_set_lead(a, page);
+	architecture_page_set_lead(a, page);
 	architectures_growth(a, page);
-	architecture_add_matrix(a, page);
-	architecture_add_halves(a, page);
-	architecture_add_launches(a, page);
-	architecture_add_ranges(a, page);
+	architecture_page_add_matrix(a, page);
+	architecture_page_add_halves(a, page);
+	architecture_page_add_launches(a, page);
+	architecture_page_add_ranges(a, page);
 	for (size_t i = 0; i < a->count; i++)
-		mixed = mixed || architecture_mixes_cards(&a->lines[i]);
+		mixed = mixed || architecture_page_mixes_cards(&a->lines[i]);
 	tree_flag(page, "has_mixed_lines", mixed);
-	tree_flag(page, "has_k80", architectures_have(a, "K80"));
+	tree_flag(page, "has_k80", architecture_page_have(a, "K80"));
 	tree_flag(page, "has_geforce",
-		  architectures_have(a, "GTX") || architectures_have(a, "RTX"));
+		  architecture_page_have(a, "GTX") || architecture_page_have(a, "RTX"));
 }

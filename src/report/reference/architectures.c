@@ -31,7 +31,7 @@ struct growth {
 	double label_y[QUESTIONS];
 };
 
-static double growth_x(const struct growth *g, size_t line)
+static double architectures_growth_x(const struct growth *g, size_t line)
 {
 	double year = g->a->lines[line].year, span = g->last - g->first;
 
@@ -40,15 +40,15 @@ static double growth_x(const struct growth *g, size_t line)
 		       (span > 0 ? (fmin(fmax(year, g->first), g->last) - g->first) / span : 0.5);
 }
 
-static double growth_y(const struct growth *g, double ratio)
+static double architectures_growth_y(const struct growth *g, double ratio)
 {
 	double low = log2(g->ratios.min), high = log2(g->ratios.max);
 
 	return TOP + HEIGHT * (1 - (log2(ratio) - low) / (high - low));
 }
 
-static bool growth_line_is_drawn(const struct growth *g, size_t line, size_t question,
-				 double *ratio)
+static bool architectures_growth_line_is_drawn(const struct growth *g, size_t line, size_t question,
+					       double *ratio)
 {
 	const struct gpu *gpu = g->a->r->cards[g->a->lines[line].cards[0]].gpu;
 
@@ -58,7 +58,7 @@ static bool growth_line_is_drawn(const struct growth *g, size_t line, size_t que
 }
 
 /* Names of cards that would touch the one before them are left out: the matrix has all. */
-static void growth_add_names(const struct growth *g, struct tree *map)
+static void architectures_growth_add_names(const struct growth *g, struct tree *map)
 {
 	struct tree *names = tree_list(map, "names");
 	double from = -HUGE_VAL;
@@ -71,10 +71,10 @@ static void growth_add_names(const struct growth *g, struct tree *map)
 		bool any = false;
 
 		for (size_t q = 0; q < QUESTIONS; q++)
-			any = any || growth_line_is_drawn(g, i, q, &ratio);
+			any = any || architectures_growth_line_is_drawn(g, i, q, &ratio);
 		if (!any)
 			continue;
-		x = fmax(half, growth_x(g, i));
+		x = fmax(half, architectures_growth_x(g, i));
 		if (x - half < from)
 			continue;
 		from = x + half + NAME_APART;
@@ -86,13 +86,13 @@ static void growth_add_names(const struct growth *g, struct tree *map)
 }
 
 /* The last point of a question's line; SIZE_MAX: none. */
-static size_t growth_last_of(const struct growth *g, size_t question, double *ratio)
+static size_t architectures_growth_last_of(const struct growth *g, size_t question, double *ratio)
 {
 	size_t last = SIZE_MAX;
 	double one;
 
 	for (size_t i = 0; i < g->a->count; i++)
-		if (growth_line_is_drawn(g, i, question, &one)) {
+		if (architectures_growth_line_is_drawn(g, i, question, &one)) {
 			last = i;
 			*ratio = one;
 		}
@@ -104,7 +104,7 @@ struct end {
 	double y;
 };
 
-static int ends_by_height(const void *a, const void *b)
+static int architectures_ends_by_height(const void *a, const void *b)
 {
 	const struct end *p = a, *q = b;
 
@@ -112,16 +112,16 @@ static int ends_by_height(const void *a, const void *b)
 }
 
 /* Labels in the order of the lines' ends, a row apart. */
-static void growth_place_labels(struct growth *g)
+static void architectures_growth_place_labels(struct growth *g)
 {
 	struct end ends[QUESTIONS];
 	size_t count = 0;
 	double ratio, free_from = TOP;
 
 	for (size_t q = 0; q < QUESTIONS; q++)
-		if (growth_last_of(g, q, &ratio) != SIZE_MAX)
-			ends[count++] = (struct end){ q, growth_y(g, ratio) };
-	qsort(ends, count, sizeof(*ends), ends_by_height);
+		if (architectures_growth_last_of(g, q, &ratio) != SIZE_MAX)
+			ends[count++] = (struct end){ q, architectures_growth_y(g, ratio) };
+	qsort(ends, count, sizeof(*ends), architectures_ends_by_height);
 	for (size_t i = 0; i < count; i++) {
 		double latest = TOP + HEIGHT - LABEL_ROW * (double)(count - 1 - i);
 
@@ -130,7 +130,8 @@ static void growth_place_labels(struct growth *g)
 	}
 }
 
-static void growth_add_line(const struct growth *g, size_t question, struct tree *list)
+static void architectures_growth_add_line(const struct growth *g, size_t question,
+					  struct tree *list)
 {
 	struct text path = TEXT_EMPTY, solid = TEXT_EMPTY, hollow = TEXT_EMPTY;
 	double ratio, end = NAN;
@@ -138,17 +139,17 @@ static void growth_add_line(const struct growth *g, size_t question, struct tree
 	struct tree *map;
 
 	for (size_t i = 0; i < g->a->count; i++) {
-		if (!growth_line_is_drawn(g, i, question, &ratio))
+		if (!architectures_growth_line_is_drawn(g, i, question, &ratio))
 			continue;
-		text_addf(&path, "%c%.1f %.1f", points++ ? 'L' : 'M', growth_x(g, i),
-			  growth_y(g, ratio));
+		text_addf(&path, "%c%.1f %.1f", points++ ? 'L' : 'M', architectures_growth_x(g, i),
+			  architectures_growth_y(g, ratio));
 		chart_marker(g->a->lines[i].answers[question].kind == PUBLISHED ? &hollow : &solid,
-			     0, growth_x(g, i), growth_y(g, ratio));
+			     0, architectures_growth_x(g, i), architectures_growth_y(g, ratio));
 		end = ratio;
 		last = i;
 	}
 	if (points > 1) {
-		bool is_newest = growth_x(g, last) >= g->right;
+		bool is_newest = architectures_growth_x(g, last) >= g->right;
 
 		map = tree_item(list);
 		/* Labels stand at the newest card; a line that ends before names its last. */
@@ -159,7 +160,7 @@ static void growth_add_line(const struct growth *g, size_t question, struct tree
 				   (int)strcspn(questions[question].title, ","),
 				   questions[question].title, g->a->lines[last].label);
 		tree_textf(map, "ratio", "%.3g×", end);
-		tree_text(map, "colour", chart_style(question)->colour);
+		tree_text(map, "colour", chart_key_style(question)->colour);
 		tree_text(map, "path", path.data);
 		tree_text(map, "solid", solid.data ? solid.data : "");
 		tree_text(map, "hollow", hollow.data ? hollow.data : "");
@@ -170,12 +171,12 @@ static void growth_add_line(const struct growth *g, size_t question, struct tree
 	text_release(&hollow);
 }
 
-static void growth_draw(struct growth *g, const char *class, struct tree *list)
+static void architectures_growth_draw(struct growth *g, const char *class, struct tree *list)
 {
 	struct tree *map = tree_item(list), *lines;
 	struct tree *ticks;
 
-	growth_place_labels(g);
+	architectures_growth_place_labels(g);
 	tree_text(map, "class", class);
 	chart_coordinate(map, "width", g->width);
 	chart_coordinate(map, "height", TOP + HEIGHT + BELOW);
@@ -189,18 +190,18 @@ static void growth_draw(struct growth *g, const char *class, struct tree *list)
 	for (double r = g->ratios.min; r <= g->ratios.max * 1.001; r *= 2) {
 		struct tree *tick = tree_item(ticks);
 
-		chart_coordinate(tick, "at", growth_y(g, r));
-		chart_coordinate(tick, "text_y", growth_y(g, r) + 4);
+		chart_coordinate(tick, "at", architectures_growth_y(g, r));
+		chart_coordinate(tick, "text_y", architectures_growth_y(g, r) + 4);
 		if (r < 1)
 			tree_textf(tick, "label", "1/%.0f", 1 / r);
 		else
 			tree_textf(tick, "label", "%.0f×", r);
 		tree_text(tick, "ink", r == 1 ? "#777777" : "#dddddd");
 	}
-	growth_add_names(g, map);
+	architectures_growth_add_names(g, map);
 	lines = tree_list(map, "lines");
 	for (size_t q = 0; q < QUESTIONS; q++)
-		growth_add_line(g, q, lines);
+		architectures_growth_add_line(g, q, lines);
 }
 
 void architectures_growth(const struct architectures *a, struct tree *page)
@@ -218,10 +219,10 @@ void architectures_growth(const struct architectures *a, struct tree *page)
 		size_t answers = 0;
 
 		for (size_t q = 0; q < QUESTIONS; q++)
-			if (growth_line_is_drawn(&g, i, q, &ratio)) {
+			if (architectures_growth_line_is_drawn(&g, i, q, &ratio)) {
 				g.first = fmin(g.first, g.a->lines[i].year);
 				g.last = fmax(g.last, g.a->lines[i].year);
-				extent_add(&g.ratios, ratio);
+				scale_extent_add(&g.ratios, ratio);
 				answers++;
 			}
 		cards += answers != 0;
@@ -235,11 +236,11 @@ void architectures_growth(const struct architectures *a, struct tree *page)
 	g.width = 860;
 	g.left = 44;
 	g.right = 690;
-	growth_draw(&g, "wide-only", list);
+	architectures_growth_draw(&g, "wide-only", list);
 	g.width = 360;
 	g.left = 36;
 	g.right = 196;
-	growth_draw(&g, "narrow-only", list);
+	architectures_growth_draw(&g, "narrow-only", list);
 }
 
 const struct question questions[QUESTIONS] = {
@@ -253,7 +254,7 @@ const struct question questions[QUESTIONS] = {
 };
 
 /* "V100" of "V100 SXM2" and "V100 PCIe"; "GTX 1080 Ti" is a name as a whole. */
-static void family_of(const char *label, char *out, size_t size)
+static void architectures_family_of(const char *label, char *out, size_t size)
 {
 	size_t first = strcspn(label, " ");
 	bool model = false;
@@ -268,7 +269,7 @@ static struct architecture_line *architectures_line_of(struct architectures *a,
 {
 	char family[sizeof(a->lines->label)];
 
-	family_of(card->label, family, sizeof(family));
+	architectures_family_of(card->label, family, sizeof(family));
 	for (size_t i = 0; i < a->count; i++)
 		if (strcmp(a->lines[i].label, family) == 0)
 			return a->lines[i].card_count < MEMBERS_MOST ? &a->lines[i] : NULL;
@@ -288,11 +289,11 @@ static void architectures_fill_line(const struct architectures *a, struct archit
 		for (size_t i = 0; i < line->card_count; i++) {
 			for (const char *const *name = questions[q].quantities; *name; name++) {
 				const struct reference_row *row =
-					reference_row(a->r, *name,
-						      view_string(questions[q].workload));
+					report_reference_row(a->r, *name,
+							     view_string(questions[q].workload));
 				enum provenance kind;
 				const struct reference_value *value =
-					reference_best(row, line->cards[i], &kind);
+					report_reference_best(row, line->cards[i], &kind);
 
 				if (!value || (line->answers[q].row &&
 					       (kind > line->answers[q].kind ||
@@ -301,8 +302,8 @@ static void architectures_fill_line(const struct architectures *a, struct archit
 					continue;
 				line->answers[q] =
 					(struct answer){ row, value, kind, line->cards[i],
-							 reference_peak(a->r, row,
-									line->cards[i]) };
+							 report_reference_peak(a->r, row,
+									       line->cards[i]) };
 			}
 		}
 		line->answered += line->answers[q].row != NULL;
@@ -310,7 +311,8 @@ static void architectures_fill_line(const struct architectures *a, struct archit
 }
 
 /* True if another line represents the same architecture with more answers. */
-static bool is_covered(const struct architectures *a, const struct architecture_line *line)
+static bool architectures_is_covered(const struct architectures *a,
+				     const struct architecture_line *line)
 {
 	for (size_t i = 0; i < a->count; i++) {
 		const struct architecture_line *other = &a->lines[i];
@@ -325,7 +327,7 @@ static bool is_covered(const struct architectures *a, const struct architecture_
 	return false;
 }
 
-static int by_year(const void *a, const void *b)
+static int architectures_by_year(const void *a, const void *b)
 {
 	const struct architecture_line *p = a, *q = b;
 	double x = isfinite(p->year) ? p->year : 9999, y = isfinite(q->year) ? q->year : 9999;
@@ -388,13 +390,13 @@ void architectures_collect(struct architectures *a, const struct report_referenc
 	for (size_t i = 0; i < a->count; i++) {
 		const struct architecture_line *line = &a->lines[i];
 
-		kept[i] = line->measured || (line->answered && !is_covered(a, line));
+		kept[i] = line->measured || (line->answered && !architectures_is_covered(a, line));
 	}
 	for (size_t i = 0; i < a->count; i++)
 		if (kept[i])
 			a->lines[count++] = a->lines[i];
 	a->count = count;
-	qsort(a->lines, a->count, sizeof(*a->lines), by_year);
+	qsort(a->lines, a->count, sizeof(*a->lines), architectures_by_year);
 	architectures_choose_baseline(a);
 }
 

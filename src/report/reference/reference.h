@@ -44,28 +44,28 @@ struct report_reference {
 	bool baseline_given;
 };
 
-/* True if reference_collect() knows them. */
-enum status reference_check(const char *gpus, const char *baseline, struct error *err);
+/* True if report_reference_collect() knows them. */
+enum status report_reference_check(const char *gpus, const char *baseline, struct error *err);
 /*
  * `gpus`: "all" or ids and architectures ("k80, volta"); `baseline`: an id, or "" for the oldest.
  * Unknown ids are errors.
  */
-enum status reference_collect(struct report_reference *r, const struct view *view, const char *gpus,
-			      const char *baseline, struct error *err);
-void reference_release(struct report_reference *r);
+enum status report_reference_collect(struct report_reference *r, const struct view *view,
+				     const char *gpus, const char *baseline, struct error *err);
+void report_reference_release(struct report_reference *r);
 
 /* Row of a quantity on one device, of a workload or none (""); NULL: no value. */
-const struct reference_row *reference_row(const struct report_reference *r, const char *quantity,
-					  const char *workload);
+const struct reference_row *report_reference_row(const struct report_reference *r,
+						 const char *quantity, const char *workload);
 /* The value shown in a cell, and its kind; NULL: not measured. */
-const struct reference_value *reference_best(const struct reference_row *row, size_t card,
-					     enum provenance *provenance);
+const struct reference_value *report_reference_best(const struct reference_row *row, size_t card,
+						    enum provenance *provenance);
 /* The best that one source of the view, a device, measured of a row; NaN: nothing. */
-double reference_of_source(const struct report_reference *r, const struct reference_row *row,
-			   size_t card, size_t source);
+double report_reference_of_source(const struct report_reference *r, const struct reference_row *row,
+				  size_t card, size_t source);
 /* The upper bound from the data sheet; NaN: not known. */
-double reference_peak(const struct report_reference *r, const struct reference_row *row,
-		      size_t card);
+double report_reference_peak(const struct report_reference *r, const struct reference_row *row,
+			     size_t card);
 
 /*
  * Architectures side by side: a line for each card of a family ("V100" of V100 PCIe and V100 SXM2),
@@ -119,6 +119,6 @@ void architectures_growth(const struct architectures *a, struct tree *page);
 /* architecture_page.c */
 void architectures_page(const struct architectures *a, struct tree *page);
 /* The title of the page; malloc'ed. */
-char *architectures_title(const struct architectures *a);
+char *architecture_page_title(const struct architectures *a);
 
 #endif

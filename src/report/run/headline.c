@@ -16,8 +16,9 @@ static bool headline_is_better(enum better direction, double a, double b)
 static char *headline_group_key(const struct headline *h, const struct selected_case *selected)
 {
 	char *parameters = view_parameters(h->selection.view, selected->c, h->without);
-	char *devices = selected->c->device_count > 1 ? view_devices(h->selection.view, selected->c)
-						      : xstrdup("");
+	char *devices = selected->c->device_count > 1
+				? view_all_devices(h->selection.view, selected->c)
+				: xstrdup("");
 	char *key = xasprintf("%zu\n%s\n%s\n%s", selected->source, parameters, devices,
 			      view_string(selected->c->label));
 
@@ -276,12 +277,12 @@ void headline_collect(struct headline *h, const struct view *view, const char *s
 	struct case_selection all;
 
 	*h = (struct headline){ 0 };
-	selection_collect(&all, view, suite, metric);
-	selection_main(&h->selection, &all);
-	selection_release(&all);
+	case_selection_collect(&all, view, suite, metric);
+	case_selection_main(&h->selection, &all);
+	case_selection_release(&all);
 	if (!h->selection.count)
 		return;
-	h->axis = selection_axis(&h->selection);
+	h->axis = case_selection_axis(&h->selection);
 	headline_choose_without(h);
 	h->better = h->selection.items[0].m->better;
 	headline_collect_groups(h, suite);
@@ -304,7 +305,7 @@ void headline_release(struct headline *h)
 	free(h->groups);
 	free(h->without);
 	free(h->common);
-	selection_release(&h->selection);
+	case_selection_release(&h->selection);
 }
 
 #define METRICS_MOST 8 /* of a suite */
@@ -341,7 +342,7 @@ bool headline_peak(const struct headline *h, const struct selected_case *selecte
 							      view_string(selected->m->name), info)
 					  : NULL;
 	const struct metric *metric =
-		view_metric(h->selection.view, view_string(selected->m->name));
+		presented_metric(h->selection.view, view_string(selected->m->name));
 	struct quantity q;
 
 	*peak = (struct headline_peak){ .peak = (double)NAN, .share = (double)NAN };

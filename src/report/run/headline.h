@@ -120,7 +120,8 @@ struct headline_outlier {
 };
 
 /* False: no device stands out in the quantity. */
-bool headline_outlier(const struct headline_shares *shares, const struct view *view,
-		      const struct headline_quantity *quantity, struct headline_outlier *outlier);
+bool headline_shares_outlier(const struct headline_shares *shares, const struct view *view,
+			     const struct headline_quantity *quantity,
+			     struct headline_outlier *outlier);
 
 #endif

@@ -37,7 +37,8 @@ struct headline_lines {
 	size_t pairs, overlapping; /* lines of two figures with intervals; those that overlap */
 };
 
-static double headline_peak_share(const struct headline *h, const struct selected_case *selected)
+static double headline_lines_peak_share(const struct headline *h,
+					const struct selected_case *selected)
 {
 	struct headline_peak peak;
 
@@ -45,7 +46,8 @@ static double headline_peak_share(const struct headline *h, const struct selecte
 }
 
 /* NULL also where a case of the row failed: the best of the others is not its figure. */
-static const struct selected_case *headline_figure_of(const struct headline_row *row, size_t source)
+static const struct selected_case *headline_lines_figure_of(const struct headline_row *row,
+							    size_t source)
 {
 	const struct headline_group *group =
 		row->cells[source].failed ? NULL : row->cells[source].group;
@@ -57,19 +59,20 @@ static const struct selected_case *headline_figure_of(const struct headline_row 
 		       : NULL;
 }
 
-static void candidates_add_rows(struct headline_lines *l, const struct headline *h,
-				const char *suite)
+static void headline_lines_candidates_add_rows(struct headline_lines *l, const struct headline *h,
+					       const char *suite)
 {
 	for (size_t i = 0; i < h->count; i++) {
 		struct candidate c = { .h = h, .row = &h->rows[i], .suite = suite, .share = NAN };
 		bool any = false;
 
 		for (size_t s = 0; s < l->view.source_count; s++) {
-			const struct selected_case *selected = headline_figure_of(&h->rows[i], s);
+			const struct selected_case *selected =
+				headline_lines_figure_of(&h->rows[i], s);
 
 			any = any || selected || h->rows[i].cells[s].failed;
-			if (selected && !(headline_peak_share(h, selected) <= c.share))
-				c.share = headline_peak_share(h, selected);
+			if (selected && !(headline_lines_peak_share(h, selected) <= c.share))
+				c.share = headline_lines_peak_share(h, selected);
 		}
 		if (!any)
 			continue;
@@ -104,21 +107,22 @@ static void headline_lines_collect_suite(struct headline_lines *l, const struct 
 		headline_collect(h, &l->view, suite, m->name);
 		if (h->selection.count) {
 			l->headline_count++;
-			candidates_add_rows(l, h, suite);
+			headline_lines_candidates_add_rows(l, h, suite);
 		} else {
 			headline_release(h);
 		}
 	}
 }
 
-static void candidate_take(struct headline_lines *l, struct candidate *c)
+static void headline_lines_candidate_take(struct headline_lines *l, struct candidate *c)
 {
 	c->taken = true;
 	l->taken++;
 }
 
 /* The row of a metric that is nearest to the data sheet, else its first. */
-static struct candidate *candidates_best(struct headline_lines *l, const struct headline *h)
+static struct candidate *headline_lines_candidates_best(struct headline_lines *l,
+							const struct headline *h)
 {
 	struct candidate *best = NULL;
 
@@ -148,28 +152,29 @@ static bool headline_lines_has_unit(const struct headline *h)
 }
 
 /* One line per metric with a unit while there is room; then more of the metrics in a data sheet. */
-static void candidates_choose(struct headline_lines *l)
+static void headline_lines_candidates_choose(struct headline_lines *l)
 {
 	for (size_t i = 0; i < l->headline_count && l->taken < HEADLINE_LINES; i++) {
-		struct candidate *best = candidates_best(l, &l->headlines[i]);
+		struct candidate *best = headline_lines_candidates_best(l, &l->headlines[i]);
 
 		if (best && headline_lines_has_unit(&l->headlines[i]))
-			candidate_take(l, best);
+			headline_lines_candidate_take(l, best);
 	}
 	for (size_t round = 1; round < MOST_OF_A_METRIC; round++)
 		for (size_t i = 0; i < l->headline_count && l->taken < HEADLINE_LINES; i++) {
-			struct candidate *best = candidates_best(l, &l->headlines[i]);
+			struct candidate *best =
+				headline_lines_candidates_best(l, &l->headlines[i]);
 
 			if (best && isfinite(best->share) &&
 			    headline_lines_taken_of(l, &l->headlines[i]) == round)
-				candidate_take(l, best);
+				headline_lines_candidate_take(l, best);
 		}
 	for (size_t i = 0; i < l->count && l->taken < HEADLINE_LINES / 2 + 1; i++)
 		if (!l->candidates[i].taken)
-			candidate_take(l, &l->candidates[i]);
+			headline_lines_candidate_take(l, &l->candidates[i]);
 }
 
-static void add_padded(struct text *out, const char *s, size_t width)
+static void headline_lines_add_padded(struct text *out, const char *s, size_t width)
 {
 	text_add(out, s);
 	for (size_t n = chart_characters(s); n < width; n++)
@@ -177,26 +182,26 @@ static void add_padded(struct text *out, const char *s, size_t width)
 }
 
 /* "4.366 TB/s ±0.2 %", "~" where its samples are noisy */
-static void headline_add_figure(struct text *out, const struct headline_lines *l,
-				const struct selected_case *selected)
+static void headline_lines_add_figure(struct text *out, const struct headline_lines *l,
+				      const struct selected_case *selected)
 {
 	char *words;
 
 	if (!selected) {
-		add_padded(out, "", FIGURE_WIDTH);
+		headline_lines_add_padded(out, "", FIGURE_WIDTH);
 		return;
 	}
 	words = xasprintf(
 		"%s%s %s", view_metric_noisy(selected->c, selected->m) ? "~" : "",
-		view_value(&l->view, selected->c, selected->m).text,
+		presented_value(&l->view, selected->c, selected->m).text,
 		format_spread(selected->m->value, selected->m->low, selected->m->high).text);
-	add_padded(out, words, FIGURE_WIDTH);
+	headline_lines_add_padded(out, words, FIGURE_WIDTH);
 	free(words);
 }
 
 /* Counts two figures of a line as distinguishable or not; one may be missing. */
-static void count_overlap(struct headline_lines *l, const struct selected_case *a,
-			  const struct selected_case *b)
+static void headline_lines_count_overlap(struct headline_lines *l, const struct selected_case *a,
+					 const struct selected_case *b)
 {
 	if (!a || !b || !isfinite(a->m->low + a->m->high + b->m->low + b->m->high))
 		return;
@@ -205,23 +210,23 @@ static void count_overlap(struct headline_lines *l, const struct selected_case *
 }
 
 /* A device's figure, or how many of its cases failed. */
-static void headline_add_device(struct text *out, const struct headline_lines *l,
-				const struct headline_row *row, size_t source)
+static void headline_lines_add_device(struct text *out, const struct headline_lines *l,
+				      const struct headline_row *row, size_t source)
 {
 	size_t failed = row->cells[source].failed;
 	char words[FORMAT_SIZE];
 
 	if (!failed) {
-		headline_add_figure(out, l, headline_figure_of(row, source));
+		headline_lines_add_figure(out, l, headline_lines_figure_of(row, source));
 		return;
 	}
 	snprintf(words, sizeof(words), "%zu %s failed", failed, format_cases(failed));
-	add_padded(out, words, FIGURE_WIDTH);
+	headline_lines_add_padded(out, words, FIGURE_WIDTH);
 }
 
 /* For many devices: the median one and the worst, or how many failed. */
-static void headline_add_summary(struct text *out, struct headline_lines *l,
-				 const struct candidate *c)
+static void headline_lines_add_summary(struct text *out, struct headline_lines *l,
+				       const struct candidate *c)
 {
 	const struct selected_case **figures =
 		xcalloc(l->view.source_count + 1, sizeof(const struct selected_case *));
@@ -231,20 +236,20 @@ static void headline_add_summary(struct text *out, struct headline_lines *l,
 	char words[FORMAT_SIZE];
 
 	for (size_t s = 0; s < l->view.source_count; s++) {
-		if (headline_figure_of(c->row, s))
-			figures[n++] = headline_figure_of(c->row, s);
+		if (headline_lines_figure_of(c->row, s))
+			figures[n++] = headline_lines_figure_of(c->row, s);
 		failed += c->row->cells[s].failed != 0;
 	}
 	qsort(figures, n, sizeof(*figures), headline_by_value);
 	middle = n ? figures[lower ? n / 2 : (n - 1) / 2] : NULL;
 	worst = n > 1 && !failed ? figures[lower ? n - 1 : 0] : NULL;
-	headline_add_figure(out, l, middle);
+	headline_lines_add_figure(out, l, middle);
 	snprintf(words, sizeof(words), "failed on %zu", failed);
 	if (failed)
-		add_padded(out, words, FIGURE_WIDTH);
+		headline_lines_add_padded(out, words, FIGURE_WIDTH);
 	else
-		headline_add_figure(out, l, worst);
-	count_overlap(l, middle, worst);
+		headline_lines_add_figure(out, l, worst);
+	headline_lines_count_overlap(l, middle, worst);
 	free(figures);
 }
 
@@ -253,13 +258,14 @@ static void headline_add_line(struct text *out, struct headline_lines *l, const 
 	char *whole = xasprintf("%s: %s", c->suite, c->row->label);
 	char *label = format_label(whole, LABEL_WIDTH - 1);
 
-	add_padded(out, label, LABEL_WIDTH);
+	headline_lines_add_padded(out, label, LABEL_WIDTH);
 	if (l->view.source_count > BOTH)
-		headline_add_summary(out, l, c);
+		headline_lines_add_summary(out, l, c);
 	for (size_t i = 0; l->view.source_count <= BOTH && i < l->view.source_count; i++)
-		headline_add_device(out, l, c->row, i);
+		headline_lines_add_device(out, l, c->row, i);
 	if (l->view.source_count == BOTH)
-		count_overlap(l, headline_figure_of(c->row, 0), headline_figure_of(c->row, 1));
+		headline_lines_count_overlap(l, headline_lines_figure_of(c->row, 0),
+					     headline_lines_figure_of(c->row, 1));
 	if (isfinite(c->share))
 		text_addf(out, "%3.0f %%", 100 * c->share);
 	while (out->length && out->data[out->length - 1] == ' ')
@@ -278,19 +284,19 @@ static bool headline_lines_has_share(const struct headline_lines *l)
 }
 
 /* The last words end where the shares do: names of devices leave room for them. */
-static void headline_add_head(struct text *out, const struct headline_lines *l)
+static void headline_lines_add_head(struct text *out, const struct headline_lines *l)
 {
 	static const char share[] = "of data sheet";
 	size_t columns = l->view.source_count > BOTH ? BOTH : l->view.source_count;
 	size_t start = out->length, end = LABEL_WIDTH + columns * FIGURE_WIDTH + SHARE_WIDTH;
 
-	add_padded(out, "", LABEL_WIDTH);
+	headline_lines_add_padded(out, "", LABEL_WIDTH);
 	if (l->view.source_count > BOTH) {
-		add_padded(out, "middle device", FIGURE_WIDTH);
-		add_padded(out, "worst", FIGURE_WIDTH);
+		headline_lines_add_padded(out, "middle device", FIGURE_WIDTH);
+		headline_lines_add_padded(out, "worst", FIGURE_WIDTH);
 	}
 	for (size_t s = 0; l->view.source_count <= BOTH && s < l->view.source_count; s++)
-		add_padded(out, l->view.sources[s].label, FIGURE_WIDTH);
+		headline_lines_add_padded(out, l->view.sources[s].label, FIGURE_WIDTH);
 	while (out->length > start && out->data[out->length - 1] == ' ')
 		out->data[--out->length] = '\0';
 	if (headline_lines_has_share(l)) {
@@ -302,7 +308,7 @@ static void headline_add_head(struct text *out, const struct headline_lines *l)
 	text_add_char(out, '\n');
 }
 
-static void say_overlap(const struct headline_lines *l, struct text *out)
+static void headline_lines_say_overlap(const struct headline_lines *l, struct text *out)
 {
 	const struct view_source *sources = l->view.sources;
 
@@ -323,7 +329,7 @@ static void headline_lines_say_answers(const struct headline_lines *l, struct te
 	struct tree *charts = tree_list(unused, "charts");
 
 	for (size_t i = 0; i < l->view.suite_count; i++) {
-		struct suite_page page = suite_page_of(l->view.suites[i]);
+		struct suite_page page = presented_suite_page_of(l->view.suites[i]);
 		struct text terms = TEXT_EMPTY;
 
 		if (page.maps)
@@ -347,13 +353,13 @@ void headline_lines(const struct result *result, struct text *out, struct text *
 	view_init(&l->view, result, 1);
 	for (size_t i = 0; i < l->view.suite_count; i++)
 		headline_lines_collect_suite(l, result, l->view.suites[i]);
-	candidates_choose(l);
+	headline_lines_candidates_choose(l);
 	if (l->taken)
-		headline_add_head(out, l);
+		headline_lines_add_head(out, l);
 	for (size_t i = 0; i < l->count; i++)
 		if (l->candidates[i].taken)
 			headline_add_line(out, l, &l->candidates[i]);
-	say_overlap(l, answers);
+	headline_lines_say_overlap(l, answers);
 	headline_lines_say_answers(l, answers);
 	for (size_t i = 0; i < l->headline_count; i++)
 		headline_release(&l->headlines[i]);

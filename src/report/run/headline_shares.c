@@ -12,9 +12,9 @@
 #define STANDS_OUT 0.05 /* of the others' middle */
 #define APART 3.0       /* times the distance of the others from their middle */
 
-static struct headline_quantity *headline_quantity_of(struct headline_shares *shares,
-						      const struct headline_peak *peak,
-						      size_t sources)
+static struct headline_quantity *headline_shares_quantity_of(struct headline_shares *shares,
+							     const struct headline_peak *peak,
+							     size_t sources)
 {
 	for (size_t i = 0; i < shares->quantity_count; i++)
 		if (strcmp(shares->quantities[i].title, peak->title) == 0)
@@ -32,7 +32,7 @@ static struct headline_share *headline_share_of(struct headline_shares *shares,
 						const struct headline_peak *peak, size_t source)
 {
 	struct headline_quantity *quantity =
-		headline_quantity_of(shares, peak, h->selection.view->source_count);
+		headline_shares_quantity_of(shares, peak, h->selection.view->source_count);
 
 	if (!quantity->items[source]) {
 		ARRAY_GROW(shares->items, shares->count, shares->capacity);
@@ -104,8 +104,8 @@ static bool headline_shares_same_numbers(const struct case_result *a, const stru
 }
 
 /* Counts a group as one of the ways to the share that its device has of the quantity. */
-static void count_way(struct headline_shares *shares, const struct headline *h,
-		      const struct headline_group *group)
+static void headline_shares_count_way(struct headline_shares *shares, const struct headline *h,
+				      const struct headline_group *group)
 {
 	const struct selected_case *selected = group->figures[0];
 	struct headline_share *share;
@@ -149,7 +149,7 @@ static void headline_shares_add(void *user, const char *suite, const struct head
 		share->c = selected->c;
 	}
 	for (size_t g = 0; g < h->group_count; g++)
-		count_way(shares, h, &h->groups[g]);
+		headline_shares_count_way(shares, h, &h->groups[g]);
 }
 
 void headline_shares_of(const struct view *view, struct headline_shares *shares)
@@ -159,7 +159,7 @@ void headline_shares_of(const struct view *view, struct headline_shares *shares)
 	headline_shares_sum_up(shares);
 }
 
-static int by_share(const void *a, const void *b)
+static int headline_shares_by_share(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
 
@@ -178,12 +178,13 @@ static double *headline_shares_others_of(const struct headline_shares *shares,
 		if (q->items[s] && q->items[s] != q->worst &&
 		    shares->items[q->items[s] - 1].share > 0)
 			others[(*count)++] = shares->items[q->items[s] - 1].share;
-	qsort(others, *count, sizeof(*others), by_share);
+	qsort(others, *count, sizeof(*others), headline_shares_by_share);
 	return others;
 }
 
-bool headline_outlier(const struct headline_shares *shares, const struct view *view,
-		      const struct headline_quantity *quantity, struct headline_outlier *outlier)
+bool headline_shares_outlier(const struct headline_shares *shares, const struct view *view,
+			     const struct headline_quantity *quantity,
+			     struct headline_outlier *outlier)
 {
 	const struct headline_share *worst;
 	double *others, middle, reach;

@@ -45,8 +45,8 @@ struct plain_spread {
 	size_t count;
 };
 
-static struct plain_spread run_plain_spread_of(const struct headline *h,
-					       const struct headline_row *row, size_t figure)
+static struct plain_spread
+run_figures_plain_spread_of(const struct headline *h, const struct headline_row *row, size_t figure)
 {
 	size_t sources = h->selection.view->source_count;
 	struct plain_spread out = { xcalloc(sources + 1, sizeof(*out.items)), 0 };
@@ -63,17 +63,18 @@ static struct plain_spread run_plain_spread_of(const struct headline *h,
 }
 
 /* The worse of the two in the middle of an even number. */
-static const struct selected_case *middle_case(const struct headline *h,
-					       const struct plain_spread *spread)
+static const struct selected_case *run_figures_middle_case(const struct headline *h,
+							   const struct plain_spread *spread)
 {
 	return spread
 		->items[h->better == BETTER_LOWER ? spread->count / 2 : (spread->count - 1) / 2];
 }
 
 /* "cuda:5 is 12 % worse"; "" where none is far from the middle one. */
-static char *run_plain_outlier_of(const struct headline *h, const struct plain_spread *spread)
+static char *run_figures_plain_outlier_of(const struct headline *h,
+					  const struct plain_spread *spread)
 {
-	double middle = middle_case(h, spread)->m->value;
+	double middle = run_figures_middle_case(h, spread)->m->value;
 	const struct selected_case *worst =
 		spread->items[h->better == BETTER_LOWER ? spread->count - 1 : 0];
 	double away = fabs(worst->m->value - middle) / middle;
@@ -85,17 +86,18 @@ static char *run_plain_outlier_of(const struct headline *h, const struct plain_s
 }
 
 /* The text of the axis at a figure: "64 MiB"; "" without an axis. */
-static void run_plain_set_place(const struct headline *h, const struct selected_case *selected,
-				struct tree *figure)
+static void run_figures_plain_set_place(const struct headline *h,
+					const struct selected_case *selected, struct tree *figure)
 {
 	const struct case_parameter *x = h->axis ? case_parameter(selected->c, h->axis) : NULL;
 
 	tree_text(figure, "at",
-		  x ? view_parameter(h->selection.view, selected->c->suite, x).text : "");
+		  x ? presented_parameter(h->selection.view, selected->c->suite, x).text : "");
 }
 
 /* "68 % of the data sheet" for a figure that is no quantity of its own, as under a soak's load. */
-static char *run_plain_share_of(const struct headline *h, const struct selected_case *selected)
+static char *run_figures_plain_share_of(const struct headline *h,
+					const struct selected_case *selected)
 {
 	struct headline_peak peak;
 
@@ -105,9 +107,10 @@ static char *run_plain_share_of(const struct headline *h, const struct selected_
 }
 
 /* The largest deviation of a device from the middle one, as a fraction of that; 0: one device. */
-static double run_plain_reach_of(const struct headline *h, const struct plain_spread *spread)
+static double run_figures_plain_reach_of(const struct headline *h,
+					 const struct plain_spread *spread)
 {
-	double middle = spread->count > 1 ? middle_case(h, spread)->m->value : 0;
+	double middle = spread->count > 1 ? run_figures_middle_case(h, spread)->m->value : 0;
 
 	if (!(middle > 0))
 		return 0;
@@ -116,7 +119,7 @@ static double run_plain_reach_of(const struct headline *h, const struct plain_sp
 }
 
 /* The end of the axis that a table's strips share: 2, 5, 10, 20 % ... */
-static double run_plain_axis_end(double reach)
+static double run_figures_plain_axis_end(double reach)
 {
 	static const double steps[] = { 2, 5, 10 };
 	double end = 0.01;
@@ -127,13 +130,13 @@ static double run_plain_axis_end(double reach)
 }
 
 /* A dot for each device, at its deviation from the middle one. */
-static char *run_plain_dots_of(const struct headline *h, const struct plain_spread *spread,
-			       double end)
+static char *run_figures_plain_dots_of(const struct headline *h, const struct plain_spread *spread,
+				       double end)
 {
-	double middle = middle_case(h, spread)->m->value;
+	double middle = run_figures_middle_case(h, spread)->m->value;
 	struct text dots = TEXT_EMPTY;
 
-	for (size_t i = 0; run_plain_reach_of(h, spread) > 0 && i < spread->count; i++) {
+	for (size_t i = 0; run_figures_plain_reach_of(h, spread) > 0 && i < spread->count; i++) {
 		double away = spread->items[i]->m->value / middle - 1;
 
 		text_addf(&dots, "M%.0f 9h0", run_figures_dots_at(0.5 + away / end / 2));
@@ -144,25 +147,26 @@ static char *run_plain_dots_of(const struct headline *h, const struct plain_spre
 static void run_plain_add_figure(const struct headline *h, const struct headline_row *row,
 				 size_t index, double end, struct tree *figures)
 {
-	struct plain_spread spread = run_plain_spread_of(h, row, index);
-	const struct selected_case *middle = spread.count ? middle_case(h, &spread) : NULL;
+	struct plain_spread spread = run_figures_plain_spread_of(h, row, index);
+	const struct selected_case *middle =
+		spread.count ? run_figures_middle_case(h, &spread) : NULL;
 	struct tree *figure;
 
 	if (middle) {
 		figure = tree_item(figures);
 		tree_text(figure, "value",
-			  view_value(h->selection.view, middle->c, middle->m).text);
-		tree_text_owned(figure, "share", run_plain_share_of(h, middle));
+			  presented_value(h->selection.view, middle->c, middle->m).text);
+		tree_text_owned(figure, "share", run_figures_plain_share_of(h, middle));
 		tree_text(figure, "interval",
-			  view_interval(h->selection.view, middle->c, middle->m).text);
-		run_plain_set_place(h, middle, figure);
-		tree_text_owned(figure, "dots", run_plain_dots_of(h, &spread, end));
-		tree_text_owned(figure, "outlier", run_plain_outlier_of(h, &spread));
+			  presented_interval(h->selection.view, middle->c, middle->m).text);
+		run_figures_plain_set_place(h, middle, figure);
+		tree_text_owned(figure, "dots", run_figures_plain_dots_of(h, &spread, end));
+		tree_text_owned(figure, "outlier", run_figures_plain_outlier_of(h, &spread));
 	}
 	free(spread.items);
 }
 
-static size_t run_plain_failed_on(const struct view *view, const struct headline_row *row)
+static size_t run_figures_plain_failed_on(const struct view *view, const struct headline_row *row)
 {
 	size_t failed = 0;
 
@@ -172,7 +176,7 @@ static size_t run_plain_failed_on(const struct view *view, const struct headline
 }
 
 /* True if a data sheet bounds the row's figure on any device. */
-static bool run_plain_has_sheet(const struct headline *h, const struct headline_row *row)
+static bool run_figures_plain_has_sheet(const struct headline *h, const struct headline_row *row)
 {
 	struct headline_peak peak;
 
@@ -184,29 +188,29 @@ static bool run_plain_has_sheet(const struct headline *h, const struct headline_
 }
 
 /* The axis of the strips of a table: "has_axis" and its ends. */
-static double run_plain_set_axis(const struct headline *h, struct tree *table)
+static double run_figures_plain_set_axis(const struct headline *h, struct tree *table)
 {
 	double reach = 0, end;
 
 	for (size_t i = 0; i < h->count; i++)
-		for (size_t f = 0; f < HEADLINE_FIGURES && !run_plain_has_sheet(h, &h->rows[i]);
-		     f++) {
-			struct plain_spread spread = run_plain_spread_of(h, &h->rows[i], f);
+		for (size_t f = 0;
+		     f < HEADLINE_FIGURES && !run_figures_plain_has_sheet(h, &h->rows[i]); f++) {
+			struct plain_spread spread = run_figures_plain_spread_of(h, &h->rows[i], f);
 
-			reach = fmax(reach, run_plain_reach_of(h, &spread));
+			reach = fmax(reach, run_figures_plain_reach_of(h, &spread));
 			free(spread.items);
 		}
-	end = run_plain_axis_end(reach);
+	end = run_figures_plain_axis_end(reach);
 	tree_flag(table, "has_axis", reach > 0);
 	tree_textf(table, "axis_end", "%.0f", 100 * end);
 	return end;
 }
 
-static void run_plain_add_row(const struct headline *h, const struct headline_row *row, double end,
-			      struct tree *rows)
+static void run_figures_plain_add_row(const struct headline *h, const struct headline_row *row,
+				      double end, struct tree *rows)
 {
 	struct tree *map = tree_item(rows), *figures = tree_list(map, "figures");
-	size_t failed = run_plain_failed_on(h->selection.view, row);
+	size_t failed = run_figures_plain_failed_on(h->selection.view, row);
 
 	view_text(map, "label", row->label);
 	for (size_t f = 0; f < HEADLINE_FIGURES; f++)
@@ -218,7 +222,7 @@ static void run_plain_add_row(const struct headline *h, const struct headline_ro
 	tree_textf(map, "failed", failed ? "%zu %s failed" : "", failed, format_cases(failed));
 }
 
-static void run_plain_add_metric(void *user, const char *suite, const struct headline *h)
+static void run_figures_plain_add_metric(void *user, const char *suite, const struct headline *h)
 {
 	struct plain *p = user;
 	size_t count = 0;
@@ -229,20 +233,21 @@ static void run_plain_add_metric(void *user, const char *suite, const struct hea
 	if (strcmp(view_string(h->selection.items[0].m->unit), "1") == 0)
 		return;
 	for (size_t i = 0; i < h->count; i++)
-		count += !run_plain_has_sheet(h, &h->rows[i]);
+		count += !run_figures_plain_has_sheet(h, &h->rows[i]);
 	if (!count)
 		return;
 	table = tree_item(p->list);
 	view_text(table, "suite", suite);
 	tree_textf(table, "suite_id", "suite-%zu", p->number);
-	tree_text(table, "metric", view_metric_title(p->view, h->selection.items[0].m->name).text);
+	tree_text(table, "metric",
+		  presented_metric_title(p->view, h->selection.items[0].m->name).text);
 	tree_text(table, "better", format_better(h->better));
 	view_text(table, "common", h->common);
-	end = run_plain_set_axis(h, table);
+	end = run_figures_plain_set_axis(h, table);
 	rows = tree_list(table, "rows");
 	for (size_t i = 0; i < h->count && rows->count < MOST_ROWS; i++)
-		if (!run_plain_has_sheet(h, &h->rows[i]))
-			run_plain_add_row(h, &h->rows[i], end, rows);
+		if (!run_figures_plain_has_sheet(h, &h->rows[i]))
+			run_figures_plain_add_row(h, &h->rows[i], end, rows);
 	tree_textf(table, "more", count > rows->count ? "%zu more" : "", count - rows->count);
 }
 
@@ -253,7 +258,7 @@ void run_plain_figures(const struct view *view, const bool *without, struct tree
 	for (size_t i = 0; i < view->suite_count; i++) {
 		p.number = i + 1;
 		if (!without[i])
-			headline_each(view, view->suites[i], run_plain_add_metric, &p);
+			headline_each(view, view->suites[i], run_figures_plain_add_metric, &p);
 	}
 }
 
@@ -262,7 +267,7 @@ void run_plain_figures(const struct view *view, const bool *without, struct tree
 #define TITLE_LONGEST 160
 #define TITLE_FIGURES 2
 
-void run_title_add_machine(struct text *out, const struct result *r)
+void run_figures_title_add_machine(struct text *out, const struct result *r)
 {
 	const char *name = r->device_count ? r->devices[0].name : "No device";
 	bool same = true;
@@ -277,7 +282,7 @@ void run_title_add_machine(struct text *out, const struct result *r)
 		text_add(out, name);
 }
 
-static bool devices_are_identical(const struct result *r)
+static bool run_figures_devices_are_identical(const struct result *r)
 {
 	for (size_t i = 1; i < r->device_count; i++)
 		if (strcmp(r->devices[i].name, r->devices[0].name) != 0)
@@ -286,13 +291,14 @@ static bool devices_are_identical(const struct result *r)
 }
 
 /* ": cuda:5 is 15 % slower than the other 7 in FP32 GEMM"; false: no device stands out. */
-static bool run_title_add_outlier(struct text *out, const struct view *view,
-				  const struct headline_shares *shares)
+static bool run_figures_title_add_outlier(struct text *out, const struct view *view,
+					  const struct headline_shares *shares)
 {
 	struct headline_outlier most = { 0 }, one;
 
-	for (size_t i = 0; devices_are_identical(view->results) && i < shares->quantity_count; i++)
-		if (headline_outlier(shares, view, &shares->quantities[i], &one) &&
+	for (size_t i = 0;
+	     run_figures_devices_are_identical(view->results) && i < shares->quantity_count; i++)
+		if (headline_shares_outlier(shares, view, &shares->quantities[i], &one) &&
 		    one.below > most.below)
 			most = one;
 	if (!most.quantity)
@@ -308,8 +314,8 @@ static bool run_title_add_outlier(struct text *out, const struct view *view,
 }
 
 /* The worst device's share of the highest quantity of a group; NULL: none. */
-static const struct headline_share *highest_share_of_group(const struct headline_shares *shares,
-							   const char *group)
+static const struct headline_share *
+run_figures_highest_share_of_group(const struct headline_shares *shares, const char *group)
 {
 	const struct headline_share *best = NULL;
 
@@ -324,7 +330,7 @@ static const struct headline_share *highest_share_of_group(const struct headline
 }
 
 /* ": STREAM triad at 91 % of the data sheet, FP16 GEMM, tensor cores at 77 %" */
-static bool title_add_shares(struct text *out, const struct headline_shares *shares)
+static bool run_figures_title_add_shares(struct text *out, const struct headline_shares *shares)
 {
 	const char *done[TITLE_FIGURES] = { NULL };
 	size_t count = 0;
@@ -334,7 +340,7 @@ static bool title_add_shares(struct text *out, const struct headline_shares *sha
 
 		if (count && strcmp(done[count - 1], q->group) == 0)
 			continue;
-		share = highest_share_of_group(shares, q->group);
+		share = run_figures_highest_share_of_group(shares, q->group);
 		if (!share)
 			continue;
 		done[count] = q->group;
@@ -346,10 +352,10 @@ static bool title_add_shares(struct text *out, const struct headline_shares *sha
 }
 
 /* ": 6.0 × 10¹² multiply-adds compared, none wrong": the answer of a suite that has one. */
-static bool title_add_suite(struct text *out, const struct view *view)
+static bool run_figures_title_add_suite(struct text *out, const struct view *view)
 {
 	for (size_t i = 0; i < view->suite_count; i++) {
-		struct suite_page page = suite_page_of(view->suites[i]);
+		struct suite_page page = presented_suite_page_of(view->suites[i]);
 		struct text words = TEXT_EMPTY;
 		bool found;
 
@@ -371,7 +377,7 @@ struct first_figure {
 };
 
 /* ": attention throughput up to 191 GFLOP/s": the best of the first metric with a unit. */
-static void title_add_best(void *user, const char *suite, const struct headline *h)
+static void run_figures_title_add_best(void *user, const char *suite, const struct headline *h)
 {
 	struct first_figure *first = user;
 	const struct selected_case *best = NULL;
@@ -390,23 +396,23 @@ static void title_add_best(void *user, const char *suite, const struct headline 
 		return;
 	first->found = true;
 	text_addf(first->out, ": %s %s %s %s", suite,
-		  view_metric_title(h->selection.view, best->m->name).text,
+		  presented_metric_title(h->selection.view, best->m->name).text,
 		  h->better == BETTER_LOWER ? "from" : "up to",
 		  format_rounded(best->m->value,
-				 view_case_unit(h->selection.view, best->c, best->m))
+				 presented_case_unit(h->selection.view, best->c, best->m))
 			  .text);
 }
 
-static bool title_add_first_figure(struct text *out, const struct view *view)
+static bool run_figures_title_add_first(struct text *out, const struct view *view)
 {
 	struct first_figure first = { .out = out };
 
 	for (size_t i = 0; i < view->suite_count && !first.found; i++)
-		headline_each(view, view->suites[i], title_add_best, &first);
+		headline_each(view, view->suites[i], run_figures_title_add_best, &first);
 	return first.found;
 }
 
-static bool run_title_add_bad(struct text *out, const struct view_counts *n)
+static bool run_figures_title_add_bad(struct text *out, const struct view_counts *n)
 {
 	size_t planned = n->total + n->unreached;
 
@@ -422,7 +428,7 @@ static bool run_title_add_bad(struct text *out, const struct view_counts *n)
 	return true;
 }
 
-char *run_title(const struct view *view, const struct headline_shares *shares)
+char *run_figures_title(const struct view *view, const struct headline_shares *shares)
 {
 	const struct result *r = view->results;
 	struct text out = TEXT_EMPTY;
@@ -433,14 +439,16 @@ char *run_title(const struct view *view, const struct headline_shares *shares)
 	view_count(view, &n);
 	if (*view_string(r->label))
 		text_addf(&out, "%s, ", r->label);
-	run_title_add_machine(&out, r);
+	run_figures_title_add_machine(&out, r);
 	if (n.of[CASE_OK] && (n.stopped || n.unreached))
 		text_add(&out, ", not finished");
 	if (view_is_selftest(r, &injected))
 		text_addf(&out, ": self-test found all %.0f injected errors", injected);
-	else if (!run_title_add_bad(&out, &n) && !run_title_add_outlier(&out, view, shares) &&
-		 !title_add_shares(&out, shares) && !title_add_suite(&out, view) &&
-		 !title_add_first_figure(&out, view))
+	else if (!run_figures_title_add_bad(&out, &n) &&
+		 !run_figures_title_add_outlier(&out, view, shares) &&
+		 !run_figures_title_add_shares(&out, shares) &&
+		 !run_figures_title_add_suite(&out, view) &&
+		 !run_figures_title_add_first(&out, view))
 		text_addf(&out, ": %zu %s measured", n.of[CASE_OK], format_cases(n.of[CASE_OK]));
 	cut = format_cut(out.data, TITLE_LONGEST);
 	text_release(&out);
@@ -451,7 +459,7 @@ char *run_title(const struct view *view, const struct headline_shares *shares)
 #define ABOVE_SHEET 1.05 /* of the longest row, where one is above the data sheet */
 
 /* The share at the right end of each row. */
-static double right_end(const struct headline_shares *shares)
+static double run_figures_right_end(const struct headline_shares *shares)
 {
 	double most = 1;
 
@@ -481,9 +489,9 @@ static void run_figures_add_dot(const struct headline_share *share, double end, 
 }
 
 /* The middle one of identical devices, the worse of two. */
-static const struct headline_share *middle_share(const struct headline_shares *shares,
-						 const struct view *view,
-						 const struct headline_quantity *q)
+static const struct headline_share *run_figures_middle_share(const struct headline_shares *shares,
+							     const struct view *view,
+							     const struct headline_quantity *q)
 {
 	const struct headline_share *worst = &shares->items[q->worst - 1];
 	size_t below = 0;
@@ -537,7 +545,7 @@ static char *run_figures_share_note(const struct headline_shares *shares, const 
 	int64_t reasons = case_throttle_reasons(shown->c);
 	char *words;
 
-	if (headline_outlier(shares, view, q, &outlier)) {
+	if (headline_shares_outlier(shares, view, q, &outlier)) {
 		words = xasprintf("%s is %.0f %% slower", view->sources[outlier.source].label,
 				  100 * outlier.below);
 		run_figures_add_note(&note, words);
@@ -571,7 +579,7 @@ void run_figures(const struct view *view, const struct headline_shares *shares, 
 	struct tree *list = tree_list(page, "figures");
 	const struct headline_quantity **order =
 		xcalloc(shares->quantity_count + 1, sizeof(const struct headline_quantity *));
-	double end = right_end(shares);
+	double end = run_figures_right_end(shares);
 	size_t count = 0;
 
 	for (size_t i = 0; i < shares->quantity_count; i++)
@@ -579,7 +587,8 @@ void run_figures(const struct view *view, const struct headline_shares *shares, 
 			order[count++] = &shares->quantities[i];
 	qsort(order, count, sizeof(*order), run_figures_by_quantity);
 	for (size_t i = 0; i < count; i++) {
-		const struct headline_share *shown = middle_share(shares, view, order[i]);
+		const struct headline_share *shown =
+			run_figures_middle_share(shares, view, order[i]);
 		struct tree *row = tree_item(list);
 		struct text dots = TEXT_EMPTY, lines = TEXT_EMPTY;
 

@@ -21,10 +21,10 @@ void run_plain_figures(const struct view *view, const bool *without, struct tree
  * The finding of the run in one line: the wrong results, the device that stands out, or how much of
  * the data sheet was reached. malloc'ed.
  */
-char *run_title(const struct view *view, const struct headline_shares *shares);
+char *run_figures_title(const struct view *view, const struct headline_shares *shares);
 
 /* "8 × NVIDIA H200"; the name alone of a CPU, whose shares are no CPUs. */
-void run_title_add_machine(struct text *out, const struct result *result);
+void run_figures_title_add_machine(struct text *out, const struct result *result);
 
 /*
  * A run's main figures as 8 to 15 lines of text, for a terminal: the headline table (headline.h) in

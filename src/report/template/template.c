@@ -16,7 +16,7 @@
 /*
  * Bytes of the well-formed UTF-8 character at `p` that HTML allows in text; 0 when there is none.
  */
-static size_t html_character_length(const unsigned char *p, size_t count)
+static size_t template_html_character_length(const unsigned char *p, size_t count)
 {
 	size_t n = *p < 0x80 ? 1 : *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
 
@@ -42,7 +42,7 @@ static size_t html_character_length(const unsigned char *p, size_t count)
 	return n;
 }
 
-static const char *html_entity(char c)
+static const char *template_html_entity(char c)
 {
 	switch (c) {
 	case '&':
@@ -65,8 +65,9 @@ void template_escape(struct text *out, const char *bytes, size_t count)
 	size_t plain = 0; /* start of the text that needs no escaping */
 
 	for (size_t i = 0; i < count;) {
-		size_t n = html_character_length((const unsigned char *)bytes + i, count - i);
-		const char *instead = n ? html_entity(bytes[i]) : REPLACEMENT;
+		size_t n =
+			template_html_character_length((const unsigned char *)bytes + i, count - i);
+		const char *instead = n ? template_html_entity(bytes[i]) : REPLACEMENT;
 
 		if (instead) {
 			text_add_bytes(out, bytes + plain, i - plain);
@@ -259,8 +260,8 @@ enum status template_render(const char *name, const char *directory, const struc
 	status = template_check_partials(page, templates.items, templates.count, err);
 	if (status != STATUS_OK)
 		goto out;
-	html = template_render_text(page->text, page->length, root, templates.items,
-				    templates.count, &length, err);
+	html = template_mstch_render_text(page->text, page->length, root, templates.items,
+					  templates.count, &length, err);
 	if (!html) {
 		status = err ? err->status : STATUS_USAGE;
 		goto out;

@@ -29,9 +29,9 @@ struct template_text {
  * template_mstch.cpp, the door to mstch: renders `text` with `root`; `partials` may be used by it.
  * Returns malloc'ed text of *length bytes; NULL with `err` set when the template is broken.
  */
-char *template_render_text(const char *text, size_t text_length, const struct tree *root,
-			   const struct template_text *partials, size_t partial_count,
-			   size_t *length, struct error *err);
+char *template_mstch_render_text(const char *text, size_t text_length, const struct tree *root,
+				 const struct template_text *partials, size_t partial_count,
+				 size_t *length, struct error *err);
 
 /*
  * Checks that every tag and every section of a template is closed; mstch itself renders half a page

@@ -24,22 +24,22 @@ struct template_tags {
 };
 
 /* `text` ends with a zero and outlives the tags. */
-static void template_tags_begin(struct template_tags *tags, const char *template_name,
-				const char *text)
+static void template_check_tags_begin(struct template_tags *tags, const char *template_name,
+				      const char *text)
 {
 	*tags = (struct template_tags){ template_name, text, 1, "{{", "}}" };
 }
 
 /* Everything up to `to` is read. */
-static void template_move_to(struct template_tags *tags, const char *to)
+static void template_check_move_to(struct template_tags *tags, const char *to)
 {
 	for (; tags->at < to; tags->at++)
 		tags->line += *tags->at == '\n';
 }
 
 /* `text` of `length` bytes is the text between the delimiters: "=<% %>=". */
-static bool change_delimiters(struct template_tags *tags, const char *text, size_t length,
-			      struct error *err)
+static bool template_check_change_delimiters(struct template_tags *tags, const char *text,
+					     size_t length, struct error *err)
 {
 	char inner[40], open[16], close[16], rest;
 
@@ -60,7 +60,7 @@ static bool change_delimiters(struct template_tags *tags, const char *text, size
 	return false;
 }
 
-static struct template_tag tag_of(const char *text, size_t length, size_t line)
+static struct template_tag template_check_tag_of(const char *text, size_t length, size_t line)
 {
 	struct template_tag tag = { 0, text, length, line };
 
@@ -82,8 +82,8 @@ static struct template_tag tag_of(const char *text, size_t length, size_t line)
  * Reads the next tag. False at the end, or with `err` set if a tag is unterminated or sets empty
  * delimiters.
  */
-static bool template_tags_next(struct template_tags *tags, struct template_tag *tag,
-			       struct error *err)
+static bool template_check_tags_next(struct template_tags *tags, struct template_tag *tag,
+				     struct error *err)
 {
 	for (;;) {
 		const char *start = strstr(tags->at, tags->open), *text, *end;
@@ -91,7 +91,7 @@ static bool template_tags_next(struct template_tags *tags, struct template_tag *
 
 		if (!start)
 			return false;
-		template_move_to(tags, start);
+		template_check_move_to(tags, start);
 		text = start + strlen(tags->open);
 		end = strstr(text, tags->close);
 		if (!end) {
@@ -100,12 +100,12 @@ static bool template_tags_next(struct template_tags *tags, struct template_tag *
 			return false;
 		}
 		line = tags->line;
-		*tag = tag_of(text, (size_t)(end - text), line);
-		template_move_to(tags, end + strlen(tags->close));
+		*tag = template_check_tag_of(text, (size_t)(end - text), line);
+		template_check_move_to(tags, end + strlen(tags->close));
 		if (*text != '=')
 			return true;
 		tags->line = line;
-		if (!change_delimiters(tags, text, (size_t)(end - text), err))
+		if (!template_check_change_delimiters(tags, text, (size_t)(end - text), err))
 			return false;
 	}
 }
@@ -126,7 +126,8 @@ struct partial_walk {
 	struct error *err;
 };
 
-static size_t partial_find(const struct partial_walk *walk, const char *name, size_t length)
+static size_t template_check_partial_find(const struct partial_walk *walk, const char *name,
+					  size_t length)
 {
 	for (size_t i = 0; i < walk->count; i++)
 		if (strlen(walk->items[i].name) == length &&
@@ -135,8 +136,8 @@ static size_t partial_find(const struct partial_walk *walk, const char *name, si
 	return walk->count;
 }
 
-static enum status partial_not_found(const struct partial_walk *walk, size_t from,
-				     const struct template_tag *tag)
+static enum status template_check_partial_not_found(const struct partial_walk *walk, size_t from,
+						    const struct template_tag *tag)
 {
 	const char **names = xcalloc(walk->count + 1, sizeof(*names));
 	char *name = xstrndup(tag->name, tag->length);
@@ -155,8 +156,8 @@ static enum status partial_not_found(const struct partial_walk *walk, size_t fro
 }
 
 /* "run -> section_a -> run" */
-static enum status is_cycle(const struct partial_walk *walk, size_t from,
-			    const struct template_tag *tag, size_t again)
+static enum status template_check_is_cycle(const struct partial_walk *walk, size_t from,
+					   const struct template_tag *tag, size_t again)
 {
 	struct text chain = TEXT_EMPTY;
 
@@ -170,7 +171,7 @@ static enum status is_cycle(const struct partial_walk *walk, size_t from,
 	return walk->err->status;
 }
 
-static enum status partials_visit(struct partial_walk *walk, size_t at)
+static enum status template_check_partials_visit(struct partial_walk *walk, size_t at)
 {
 	const struct template_text *item = &walk->items[at];
 	struct template_tags tags;
@@ -178,17 +179,20 @@ static enum status partials_visit(struct partial_walk *walk, size_t at)
 
 	walk->states[at] = OPEN;
 	walk->chain[walk->depth++] = at;
-	template_tags_begin(&tags, item->name, item->text);
-	while (template_tags_next(&tags, &tag, walk->err)) {
-		size_t partial = tag.kind == '>' ? partial_find(walk, tag.name, tag.length) : at;
+	template_check_tags_begin(&tags, item->name, item->text);
+	while (template_check_tags_next(&tags, &tag, walk->err)) {
+		size_t partial = tag.kind == '>'
+					 ? template_check_partial_find(walk, tag.name, tag.length)
+					 : at;
 
 		if (tag.kind != '>')
 			continue;
 		if (partial == walk->count)
-			return partial_not_found(walk, at, &tag);
+			return template_check_partial_not_found(walk, at, &tag);
 		if (walk->states[partial] == OPEN)
-			return is_cycle(walk, at, &tag, partial);
-		if (walk->states[partial] == UNSEEN && partials_visit(walk, partial) != STATUS_OK)
+			return template_check_is_cycle(walk, at, &tag, partial);
+		if (walk->states[partial] == UNSEEN &&
+		    template_check_partials_visit(walk, partial) != STATUS_OK)
 			return walk->err->status;
 	}
 	walk->depth--;
@@ -205,7 +209,7 @@ enum status template_check_partials(const struct template_text *page,
 				     .states = xcalloc(count, sizeof(*walk.states)),
 				     .chain = xcalloc(count, sizeof(*walk.chain)),
 				     .err = err };
-	enum status status = partials_visit(&walk, (size_t)(page - items));
+	enum status status = template_check_partials_visit(&walk, (size_t)(page - items));
 
 	free(walk.states);
 	free(walk.chain);
@@ -219,8 +223,8 @@ struct template_checking {
 	size_t count, capacity;
 };
 
-static enum status template_close_section(struct template_checking *check,
-					  const struct template_tag *tag)
+static enum status template_check_close_section(struct template_checking *check,
+						const struct template_tag *tag)
 {
 	const struct template_tag *last = check->count ? &check->open[check->count - 1] : NULL;
 
@@ -238,10 +242,11 @@ static enum status template_close_section(struct template_checking *check,
 	return STATUS_OK;
 }
 
-static enum status check_tag(struct template_checking *check, const struct template_tag *tag)
+static enum status template_check_tag(struct template_checking *check,
+				      const struct template_tag *tag)
 {
 	if (tag->kind == '/')
-		return template_close_section(check, tag);
+		return template_check_close_section(check, tag);
 	if (tag->kind != '#' && tag->kind != '^')
 		return STATUS_OK;
 	ARRAY_GROW(check->open, check->count, check->capacity);
@@ -249,15 +254,15 @@ static enum status check_tag(struct template_checking *check, const struct templ
 	return STATUS_OK;
 }
 
-static enum status check_tags(struct template_checking *check, const char *text)
+static enum status template_check_tags(struct template_checking *check, const char *text)
 {
 	const struct template_tag *last;
 	struct template_tags tags;
 	struct template_tag tag;
 
-	template_tags_begin(&tags, check->name, text);
-	while (template_tags_next(&tags, &tag, check->err))
-		if (check_tag(check, &tag) != STATUS_OK)
+	template_check_tags_begin(&tags, check->name, text);
+	while (template_check_tags_next(&tags, &tag, check->err))
+		if (template_check_tag(check, &tag) != STATUS_OK)
 			return check->err->status;
 	if (check->err->status != STATUS_OK || !check->count)
 		return check->err->status;
@@ -274,7 +279,7 @@ enum status template_check(const char *name, const char *text, size_t length, st
 
 	if (strlen(text) != length)
 		return error_set(err, STATUS_USAGE, "template %s has a NUL byte", name);
-	status = check_tags(&check, text);
+	status = template_check_tags(&check, text);
 	free(check.open);
 	return status;
 }

@@ -9,7 +9,7 @@
 
 #include "report/template/template.h"
 
-static mstch::node to_node(const struct tree *tree)
+static mstch::node template_mstch_to_node(const struct tree *tree)
 {
 	switch (tree->kind) {
 	case TREE_TEXT:
@@ -20,13 +20,14 @@ static mstch::node to_node(const struct tree *tree)
 		mstch::array list;
 		list.reserve(tree->count);
 		for (size_t i = 0; i < tree->count; i++)
-			list.push_back(to_node(tree->children[i]));
+			list.push_back(template_mstch_to_node(tree->children[i]));
 		return list;
 	}
 	case TREE_MAP: {
 		mstch::map map;
 		for (size_t i = 0; i < tree->count; i++)
-			map.emplace(tree->children[i]->name, to_node(tree->children[i]));
+			map.emplace(tree->children[i]->name,
+				    template_mstch_to_node(tree->children[i]));
 		for (size_t i = 0; i < tree->count; i++)
 			if (tree->children[i]->kind == TREE_LIST)
 				map.emplace(std::string("has_") + tree->children[i]->name,
@@ -37,7 +38,7 @@ static mstch::node to_node(const struct tree *tree)
 	return nullptr;
 }
 
-static std::string escape(const std::string &s)
+static std::string template_mstch_escape(const std::string &s)
 {
 	struct text out = TEXT_EMPTY;
 	template_escape(&out, s.data(), s.size());
@@ -46,15 +47,16 @@ static std::string escape(const std::string &s)
 	return escaped;
 }
 
-static char *render(const std::string &text, const struct tree *root,
-		    const struct template_text *partials, size_t partial_count, size_t *length)
+static char *template_mstch_render(const std::string &text, const struct tree *root,
+				   const struct template_text *partials, size_t partial_count,
+				   size_t *length)
 {
 	std::map<std::string, std::string> texts;
 
 	for (size_t i = 0; i < partial_count; i++)
 		texts[partials[i].name] = std::string(partials[i].text, partials[i].length);
-	mstch::config::escape = escape;
-	std::string out = mstch::render(text, to_node(root), texts);
+	mstch::config::escape = template_mstch_escape;
+	std::string out = mstch::render(text, template_mstch_to_node(root), texts);
 	*length = out.size();
 	char *copy = static_cast<char *>(std::malloc(out.size() + 1));
 	if (copy)
@@ -62,13 +64,14 @@ static char *render(const std::string &text, const struct tree *root,
 	return copy;
 }
 
-extern "C" char *template_render_text(const char *text, size_t text_length, const struct tree *root,
-				      const struct template_text *partials, size_t partial_count,
-				      size_t *length, struct error *err)
+extern "C" char *template_mstch_render_text(const char *text, size_t text_length,
+					    const struct tree *root,
+					    const struct template_text *partials,
+					    size_t partial_count, size_t *length, struct error *err)
 {
 	try {
-		char *out = render(std::string(text, text_length), root, partials, partial_count,
-				   length);
+		char *out = template_mstch_render(std::string(text, text_length), root, partials,
+						  partial_count, length);
 		if (!out)
 			error_set(err, STATUS_NO_MEMORY, "no memory for a page of %zu bytes",
 				  *length);

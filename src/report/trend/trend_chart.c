@@ -26,17 +26,17 @@ struct plot {
 	double left, right, top, bottom;
 };
 
-static double trend_deviation(const struct trend_drawing *d, double value)
+static double trend_chart_deviation(const struct trend_drawing *d, double value)
 {
 	return 100 * (value / d->zero - 1);
 }
 
-static double trend_plot_y(const struct plot *p, double value)
+static double trend_chart_plot_y(const struct plot *p, double value)
 {
-	return scale_at(&p->y, trend_deviation(p->drawing, value));
+	return scale_at(&p->y, trend_chart_deviation(p->drawing, value));
 }
 
-static double trend_plot_x(const struct plot *p, double time)
+static double trend_chart_plot_x(const struct plot *p, double time)
 {
 	double days = p->drawing->last - p->drawing->first;
 
@@ -45,13 +45,13 @@ static double trend_plot_x(const struct plot *p, double time)
 	return p->left + (p->right - p->left) * (time - p->drawing->first) / days;
 }
 
-static void trend_extent_add(struct extent *extent, const struct trend_drawing *d)
+static void trend_chart_extent_add(struct extent *extent, const struct trend_drawing *d)
 {
 	for (size_t i = 0; i < d->count; i++)
-		extent_add(extent, trend_deviation(d, d->nights[i].value));
+		scale_extent_add(extent, trend_chart_deviation(d, d->nights[i].value));
 }
 
-static void plot_init(struct plot *p, const struct trend_drawing *d)
+static void trend_chart_plot_init(struct plot *p, const struct trend_drawing *d)
 {
 	struct extent extent = EXTENT_EMPTY;
 
@@ -60,25 +60,26 @@ static void plot_init(struct plot *p, const struct trend_drawing *d)
 			    .right = (d->axes ? CHART_NARROW : SPARK_WIDTH) - (d->axes ? RIGHT : 3),
 			    .top = d->axes ? TOP : 4,
 			    .bottom = d->axes ? CHART_LOW - BOTTOM : SPARK_HEIGHT - 4 };
-	trend_extent_add(&extent, d);
+	trend_chart_extent_add(&extent, d);
 	for (size_t i = 0; i < d->other_count; i++)
-		trend_extent_add(&extent, &d->others[i]);
-	extent_add(&extent, trend_deviation(d, d->low));
-	extent_add(&extent, trend_deviation(d, d->high));
+		trend_chart_extent_add(&extent, &d->others[i]);
+	scale_extent_add(&extent, trend_chart_deviation(d, d->low));
+	scale_extent_add(&extent, trend_chart_deviation(d, d->high));
 	/* One percent at least, so that noise of a hair does not fill the picture. */
-	extent_add(&extent, -0.5);
-	extent_add(&extent, 0.5);
+	scale_extent_add(&extent, -0.5);
+	scale_extent_add(&extent, 0.5);
 	scale_init(&p->y, SCALE_LINEAR, extent, "", p->bottom, p->top);
 }
 
 /* A line is broken where a day has no run. */
-static void trend_add_line(const struct plot *p, const struct trend_drawing *d, struct text *line)
+static void trend_chart_add_line(const struct plot *p, const struct trend_drawing *d,
+				 struct text *line)
 {
 	for (size_t i = 0; i < d->count; i++)
 		text_addf(line, "%c%.1f %.1f",
 			  i && d->nights[i].day - d->nights[i - 1].day <= 1 ? 'L' : 'M',
-			  trend_plot_x(p, d->nights[i].time),
-			  scale_at(&p->y, trend_deviation(d, d->nights[i].value)));
+			  trend_chart_plot_x(p, d->nights[i].time),
+			  scale_at(&p->y, trend_chart_deviation(d, d->nights[i].value)));
 }
 
 static void trend_chart_draw_dots(const struct plot *p, struct tree *map)
@@ -87,7 +88,7 @@ static void trend_chart_draw_dots(const struct plot *p, struct tree *map)
 
 	for (size_t i = 0; i < p->drawing->count; i++) {
 		const struct trend_night *n = &p->drawing->nights[i];
-		double x = trend_plot_x(p, n->time), y = trend_plot_y(p, n->value);
+		double x = trend_chart_plot_x(p, n->time), y = trend_chart_plot_y(p, n->value);
 
 		/* A sparkline is its line alone, and has no table of its own. */
 		if (!p->drawing->axes)
@@ -96,9 +97,9 @@ static void trend_chart_draw_dots(const struct plot *p, struct tree *map)
 			  2 * DOT);
 		text_addf(&columns, "%s%.1f", i ? " " : "", x);
 	}
-	trend_add_line(p, p->drawing, &line);
+	trend_chart_add_line(p, p->drawing, &line);
 	for (size_t i = 0; i < p->drawing->other_count; i++)
-		trend_add_line(p, &p->drawing->others[i], &others);
+		trend_chart_add_line(p, &p->drawing->others[i], &others);
 	tree_text_owned(map, "others", text_detach(&others));
 	tree_text_owned(map, "columns", text_detach(&columns));
 	tree_text_owned(map, "dots", text_detach(&dots));
@@ -111,8 +112,8 @@ static void trend_chart_draw_segments(const struct plot *p, struct tree *map)
 	struct text steps = TEXT_EMPTY, ticks = TEXT_EMPTY;
 
 	for (size_t i = 0; i < d->count; i++) {
-		double x = trend_plot_x(p, d->nights[i].time),
-		       y = trend_plot_y(p, d->nights[i].level);
+		double x = trend_chart_plot_x(p, d->nights[i].time),
+		       y = trend_chart_plot_y(p, d->nights[i].level);
 
 		text_addf(&steps, "%c%.1f %.1f", !i || d->nights[i].change ? 'M' : 'L', x, y);
 		if (d->nights[i].change)
@@ -122,11 +123,11 @@ static void trend_chart_draw_segments(const struct plot *p, struct tree *map)
 	tree_text_owned(map, "changes", text_detach(&ticks));
 }
 
-static void trend_draw_band(const struct plot *p, struct tree *map)
+static void trend_chart_draw_band(const struct plot *p, struct tree *map)
 {
 	const struct trend_drawing *d = p->drawing;
 	size_t first = d->count;
-	double high = trend_plot_y(p, d->high), low = trend_plot_y(p, d->low);
+	double high = trend_chart_plot_y(p, d->high), low = trend_chart_plot_y(p, d->low);
 	struct text band = TEXT_EMPTY;
 
 	while (first && !d->nights[first - 1].change)
@@ -134,13 +135,13 @@ static void trend_draw_band(const struct plot *p, struct tree *map)
 	first -= first > 0;
 	if (isfinite(high) && isfinite(low) && d->count)
 		text_addf(&band, "M%.1f %.1fH%.1fV%.1fH%.1fz",
-			  trend_plot_x(p, d->nights[first].time), high, p->right, low,
-			  trend_plot_x(p, d->nights[first].time));
+			  trend_chart_plot_x(p, d->nights[first].time), high, p->right, low,
+			  trend_chart_plot_x(p, d->nights[first].time));
 	tree_text_owned(map, "band", text_detach(&band));
 }
 
 /* The first tick at or after `minute` (since 1970-01-01): whole weeks begin on Mondays. */
-static int64_t trend_tick_after(double minute, int64_t step)
+static int64_t trend_chart_tick_after(double minute, int64_t step)
 {
 	const int64_t monday = 4 * DAY;
 
@@ -164,14 +165,15 @@ static void trend_chart_draw_dates(const struct plot *p, struct tree *map)
 	while (i + 1 < ARRAY_SIZE(steps) && (last - first) / (double)steps[i] > DATE_TICKS)
 		i++;
 	tree_text(map, "x_name", steps[i] < DAY ? "time of the run (UTC)" : "day of the run (UTC)");
-	for (int64_t at = trend_tick_after(first, steps[i]); (double)at <= last; at += steps[i]) {
+	for (int64_t at = trend_chart_tick_after(first, steps[i]); (double)at <= last;
+	     at += steps[i]) {
 		struct tree *tick = tree_item(ticks);
 		char moment[32];
 
 		history_moment(at / DAY, (int)(at % DAY), moment);
 		if (steps[i] >= DAY)
 			moment[strlen("2026-10-01")] = '\0';
-		chart_coordinate(tick, "at", trend_plot_x(p, (double)at / DAY));
+		chart_coordinate(tick, "at", trend_chart_plot_x(p, (double)at / DAY));
 		tree_text(tick, "label",
 			  moment + (steps[i] < DAY      ? strlen("2026-10-01 ")
 				    : ticks->count == 1 ? 0
@@ -186,7 +188,7 @@ static void trend_chart_draw_seams(const struct plot *p, struct tree *map)
 
 	for (size_t i = 0; i < p->drawing->seam_count; i++) {
 		const struct trend_mark *seam = &p->drawing->seams[i];
-		double x = trend_plot_x(p, seam->time);
+		double x = trend_chart_plot_x(p, seam->time);
 		struct tree *item;
 
 		if (seam->time < p->drawing->first)
@@ -205,7 +207,7 @@ void trend_chart(const struct trend_drawing *drawing, const char *id, const char
 	struct tree *map = tree_item(list);
 	struct plot plot;
 
-	plot_init(&plot, drawing);
+	trend_chart_plot_init(&plot, drawing);
 	tree_text(map, "svg_id", id);
 	tree_text(map, "svg_title", title);
 	tree_text(map, "svg_finding", finding);
@@ -223,7 +225,7 @@ void trend_chart(const struct trend_drawing *drawing, const char *id, const char
 	else
 		tree_list(map, "percents");
 	trend_chart_draw_dates(&plot, map);
-	trend_draw_band(&plot, map);
+	trend_chart_draw_band(&plot, map);
 	trend_chart_draw_segments(&plot, map);
 	trend_chart_draw_dots(&plot, map);
 	trend_chart_draw_seams(&plot, map);

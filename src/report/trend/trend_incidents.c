@@ -12,7 +12,7 @@
 #define MOST_MEMBERS 60 /* series of an incident that are named */
 #define MOST_DRAWN 16   /* lines next to the series that changed most */
 
-static char *found_words(const struct trend_change *c)
+static char *trend_incidents_found_words(const struct trend_change *c)
 {
 	if (c->found != FOUND_BY_NIGHTS)
 		return trend_found_words(c);
@@ -21,8 +21,8 @@ static char *found_words(const struct trend_change *c)
 }
 
 /* "10.2 % worse since 2026-10-27" */
-static void trend_add_change_words(struct text *out, const struct trend_row *row,
-				   const struct trend_change *c, double least)
+static void trend_incidents_add_change_words(struct text *out, const struct trend_row *row,
+					     const struct trend_change *c, double least)
 {
 	char moment[32];
 
@@ -33,13 +33,14 @@ static void trend_add_change_words(struct text *out, const struct trend_row *row
 		  trend_direction(row->better, c->ratio), moment);
 }
 
-static char *trend_change_words(const struct trend_row *row, const struct trend_change *c)
+static char *trend_incidents_change_words(const struct trend_row *row, const struct trend_change *c)
 {
-	char *decision = c->decision ? triage_words(c->decision) : NULL, *how = found_words(c);
+	char *decision = c->decision ? triage_words(c->decision) : NULL,
+	     *how = trend_incidents_found_words(c);
 	struct text out = TEXT_EMPTY;
 
 	text_addf(&out, "%s: ", change_state_name(c->state));
-	trend_add_change_words(&out, row, c, trend_percent(c));
+	trend_incidents_add_change_words(&out, row, c, trend_percent(c));
 	text_addf(&out, ", %s → %s; %s%s%s", format_quantity(c->before, row->unit).text,
 		  format_quantity(c->after, row->unit).text, how, decision ? "; " : "",
 		  decision ? decision : "");
@@ -48,7 +49,7 @@ static char *trend_change_words(const struct trend_row *row, const struct trend_
 	return text_detach(&out);
 }
 
-char *trend_state_words(const struct trend_row *row)
+char *trend_incidents_state_words(const struct trend_row *row)
 {
 	const struct trend_change *c = trend_row_change(row);
 	struct text out = TEXT_EMPTY;
@@ -60,12 +61,13 @@ char *trend_state_words(const struct trend_row *row)
 	if (!c)
 		return xstrdup(row->young ? "cannot tell yet" : "no change");
 	text_addf(&out, "%s: ", change_state_name(c->state));
-	trend_add_change_words(&out, row, c, trend_percent(c));
+	trend_incidents_add_change_words(&out, row, c, trend_percent(c));
 	return text_detach(&out);
 }
 
 /* The seam at the change: "driver 590.10"; NULL: none. */
-static const char *trend_row_cause(const struct trend_row *row, const struct trend_change *c)
+static const char *trend_incidents_row_cause(const struct trend_row *row,
+					     const struct trend_change *c)
 {
 	for (size_t i = 0; i < row->seam_count; i++)
 		if (row->seams[i].night == c->night)
@@ -77,10 +79,10 @@ char *incident_words(const struct trend_page *p, const struct incident *x)
 {
 	const struct trend_row *row = x->rows[0];
 	const struct trend_change *c = trend_row_change(row);
-	const char *cause = c ? trend_row_cause(row, c) : NULL;
+	const char *cause = c ? trend_incidents_row_cause(row, c) : NULL;
 	struct text out = TEXT_EMPTY;
 	double least = INFINITY;
-	bool one = !trend_has_one_device(&p->rows);
+	bool one = !trend_incidents_has_one_device(&p->rows);
 	char *state;
 
 	for (size_t i = 1; i < x->count; i++)
@@ -91,11 +93,12 @@ char *incident_words(const struct trend_page *p, const struct incident *x)
 		text_addf(&out, "%.*s: %zu figures ", trend_row_suite_length(row), row->case_id,
 			  x->count);
 	else
-		text_addf(&out, "%s: %s ", row->case_id, view_metric_title(NULL, row->metric).text);
+		text_addf(&out, "%s: %s ", row->case_id,
+			  presented_metric_title(NULL, row->metric).text);
 	if (c) {
 		for (size_t i = 0; i < x->count; i++)
 			least = fmin(least, trend_percent(trend_row_change(x->rows[i])));
-		trend_add_change_words(&out, row, c, least);
+		trend_incidents_add_change_words(&out, row, c, least);
 		if (cause)
 			text_addf(&out, ", with %s", cause);
 		return text_detach(&out);
@@ -104,7 +107,7 @@ char *incident_words(const struct trend_page *p, const struct incident *x)
 		text_add(&out, "outside their usual range in at least 2 of the last 3 runs");
 		return text_detach(&out);
 	}
-	state = trend_state_words(row);
+	state = trend_incidents_state_words(row);
 	text_addf(&out, "%s", state);
 	free(state);
 	return text_detach(&out);
@@ -144,8 +147,8 @@ void incidents_release(struct incident *incidents, size_t count)
 /*
  * Adds the differences in the environment, except for the night `said`, which the page already has.
  */
-static void trend_add_differences(const struct trend_page *p, int64_t before, int64_t after,
-				  int64_t said, struct tree *map)
+static void trend_incidents_add_differences(const struct trend_page *p, int64_t before,
+					    int64_t after, int64_t said, struct tree *map)
 {
 	struct tree *list = tree_list(map, "facts");
 	struct fact_differences found = { 0 };
@@ -163,7 +166,7 @@ static void trend_add_differences(const struct trend_page *p, int64_t before, in
 	fact_differences_release(&found);
 }
 
-static const char *trend_class_kind(enum trend_class class)
+static const char *trend_incidents_class_kind(enum trend_class class)
 {
 	static const char *const kinds[] = {
 		[TREND_WORSE] = "failed",  [TREND_WARNS] = "error",  [TREND_BETTER] = "ok",
@@ -174,34 +177,34 @@ static const char *trend_class_kind(enum trend_class class)
 	return kinds[class];
 }
 
-static bool trend_is_same_device(const struct trend_row *a, const struct trend_row *b)
+static bool trend_incidents_is_same_device(const struct trend_row *a, const struct trend_row *b)
 {
 	return !strcmp(view_string(a->model), view_string(b->model)) &&
 	       !strcmp(view_string(a->machine), view_string(b->machine));
 }
 
-bool trend_has_one_device(const struct trend_rows *rows)
+bool trend_incidents_has_one_device(const struct trend_rows *rows)
 {
 	for (size_t i = 1; i < rows->count; i++)
-		if (!trend_is_same_device(&rows->items[i], rows->items))
+		if (!trend_incidents_is_same_device(&rows->items[i], rows->items))
 			return false;
 	return rows->count > 0;
 }
 
-void trend_row_names(const struct trend_row *row, bool named, struct tree *map)
+void trend_incidents_row_names(const struct trend_row *row, bool named, struct tree *map)
 {
 	tree_textf(map, "series", "%lld", (long long)row->id);
 	view_text(map, "case", row->case_id);
-	view_text(map, "metric", view_metric_title(NULL, row->metric).text);
+	view_text(map, "metric", presented_metric_title(NULL, row->metric).text);
 	view_text(map, "model", named ? NULL : row->model);
 	view_text(map, "machine", named ? NULL : row->machine);
-	tree_text(map, "kind", trend_class_kind(row->news));
+	tree_text(map, "kind", trend_incidents_class_kind(row->news));
 	tree_text(map, "better", format_better(row->better));
 }
 
 /* Percentages of a change, and of its chart, are relative to the level before it. */
-static struct trend_drawing trend_row_drawing(const struct trend_page *p,
-					      const struct trend_row *row)
+static struct trend_drawing trend_incidents_row_drawing(const struct trend_page *p,
+							const struct trend_row *row)
 {
 	const struct trend_change *change = trend_row_change(row);
 
@@ -217,15 +220,15 @@ static struct trend_drawing trend_row_drawing(const struct trend_page *p,
 				       .high = row->high };
 }
 
-void trend_draw_row(const struct trend_page *p, const struct trend_row *row,
-		    const struct trend_row *const *others, size_t count, bool axes,
-		    struct tree *map)
+void trend_incidents_draw_row(const struct trend_page *p, const struct trend_row *row,
+			      const struct trend_row *const *others, size_t count, bool axes,
+			      struct tree *map)
 {
 	struct trend_mark *seams = xcalloc(row->seam_count + 1, sizeof(*seams));
-	struct trend_drawing drawing = trend_row_drawing(p, row), *lines;
+	struct trend_drawing drawing = trend_incidents_row_drawing(p, row), *lines;
 	char *id = xasprintf("%s-%lld-%u", axes ? "detail" : "spark", (long long)row->id,
 			     row->turn + 1);
-	char *state = trend_state_words(row);
+	char *state = trend_incidents_state_words(row);
 	char *title = xasprintf("%s, %s", row->case_id, row->metric);
 	char *finding;
 
@@ -235,7 +238,7 @@ void trend_draw_row(const struct trend_page *p, const struct trend_row *row,
 		seams[i] = (struct trend_mark){ row->seams[i].time, row->seams[i].what };
 	lines = xcalloc(count + 1, sizeof(*lines));
 	for (size_t i = 0; i < count; i++)
-		lines[i] = trend_row_drawing(p, others[i]);
+		lines[i] = trend_incidents_row_drawing(p, others[i]);
 	drawing.seams = seams;
 	drawing.seam_count = row->seam_count;
 	drawing.others = lines;
@@ -250,7 +253,7 @@ void trend_draw_row(const struct trend_page *p, const struct trend_row *row,
 	free(finding);
 }
 
-void trend_notes_of(const struct trend_page *p, int64_t series, struct tree *map)
+void trend_incidents_notes_of(const struct trend_page *p, int64_t series, struct tree *map)
 {
 	struct tree *list = tree_list(map, "notes");
 
@@ -275,7 +278,7 @@ void trend_notes_of(const struct trend_page *p, int64_t series, struct tree *map
 }
 
 /* The runs of a detail chart as a table. */
-static void trend_night_table(const struct trend_row *row, struct tree *map)
+static void trend_incidents_night_table(const struct trend_row *row, struct tree *map)
 {
 	struct tree *list = tree_list(map, "values");
 
@@ -292,7 +295,7 @@ static void trend_night_table(const struct trend_row *row, struct tree *map)
 	}
 }
 
-void trend_set_device(const struct trend_row *row, struct tree *map)
+void trend_incidents_set_device(const struct trend_row *row, struct tree *map)
 {
 	char *words = row && row->model && row->machine
 			      ? xasprintf("%s (%s)", row->model, row->machine)
@@ -305,19 +308,19 @@ void trend_set_device(const struct trend_row *row, struct tree *map)
 /*
  * A series of an incident: its changes, and the differences unless an earlier series listed them.
  */
-static void trend_add_member(const struct trend_page *p, const struct trend_row *row, bool named,
-			     int64_t *said, struct tree *list)
+static void trend_incidents_add_member(const struct trend_page *p, const struct trend_row *row,
+				       bool named, int64_t *said, struct tree *list)
 {
 	struct tree *map = tree_item(list), *changes;
 
-	trend_row_names(row, named, map);
+	trend_incidents_row_names(row, named, map);
 	changes = tree_list(map, "changes");
 	for (size_t i = 0; i < row->change_count; i++) {
 		const struct trend_change *c = &row->changes[i];
 		struct tree *change = tree_item(changes);
 
-		tree_text_owned(change, "words", trend_change_words(row, c));
-		trend_add_differences(p, c->night_before, c->night, *said, change);
+		tree_text_owned(change, "words", trend_incidents_change_words(row, c));
+		trend_incidents_add_differences(p, c->night_before, c->night, *said, change);
 		*said = c->night;
 	}
 	for (size_t i = 0; i < row->seam_count; i++) {
@@ -328,23 +331,23 @@ static void trend_add_member(const struct trend_page *p, const struct trend_row 
 			continue;
 		change = tree_item(changes);
 		view_text(change, "words", seam->words);
-		trend_add_differences(p, seam->night_before, seam->night, *said, change);
+		trend_incidents_add_differences(p, seam->night_before, seam->night, *said, change);
 		*said = seam->night;
 	}
 	if (row->news == TREND_WARNS)
-		tree_text_owned(tree_item(changes), "words", trend_state_words(row));
-	trend_notes_of(p, row->id, map);
+		tree_text_owned(tree_item(changes), "words", trend_incidents_state_words(row));
+	trend_incidents_notes_of(p, row->id, map);
 }
 
 /* A line of an incident's table: the levels before and after, or the median and the last run. */
-static void trend_add_shown(const struct trend_row *row, bool first, struct tree *list)
+static void trend_incidents_add_shown(const struct trend_row *row, bool first, struct tree *list)
 {
 	const struct trend_change *c = trend_row_change(row);
 	struct tree *map = tree_item(list);
 	double before = c ? c->before : row->median, after = c ? c->after : row->last;
 
 	view_text(map, "case", row->case_id);
-	tree_text(map, "metric", view_metric_title(NULL, row->metric).text);
+	tree_text(map, "metric", presented_metric_title(NULL, row->metric).text);
 	tree_flag(map, "drawn", first);
 	tree_text(map, "before", format_quantity(before, row->unit).text);
 	tree_text(map, "after", format_quantity(after, row->unit).text);
@@ -361,30 +364,32 @@ void trend_add_incident(const struct trend_page *p, const struct incident *x, st
 	int64_t said = 0;
 
 	for (size_t i = 1; i < count; i++)
-		one = one && trend_is_same_device(rows[i], rows[0]);
-	trend_set_device(one && !trend_has_one_device(&p->rows) ? rows[0] : NULL, map);
-	one = one || trend_has_one_device(&p->rows);
+		one = one && trend_incidents_is_same_device(rows[i], rows[0]);
+	trend_incidents_set_device(one && !trend_incidents_has_one_device(&p->rows) ? rows[0]
+										    : NULL,
+				   map);
+	one = one || trend_incidents_has_one_device(&p->rows);
 	view_text_owned(map, "incident", incident_words(p, x));
 	tree_text(map, "state",
 		  news == TREND_KNOWN  ? "acknowledged"
 		  : news == TREND_BACK ? "recovered"
 				       : "");
-	tree_text(map, "kind", trend_class_kind(news));
+	tree_text(map, "kind", trend_incidents_class_kind(news));
 	tree_text(map, "before_name", trend_row_change(rows[0]) ? "Before" : "Median");
 	tree_text(map, "after_name", trend_row_change(rows[0]) ? "After" : "Last run");
 	shown = tree_list(map, "shown");
 	for (size_t i = 0; i < count && i < MOST_SHOWN; i++)
-		trend_add_shown(rows[i], i == 0, shown);
+		trend_incidents_add_shown(rows[i], i == 0, shown);
 	tree_textf(map, "series", "%lld", (long long)rows[0]->id);
 	members = tree_list(map, "members");
 	for (size_t i = 0; i < count && i < MOST_MEMBERS; i++)
-		trend_add_member(p, rows[i], one, &said, members);
+		trend_incidents_add_member(p, rows[i], one, &said, members);
 	tree_textf(map, "folded_count",
 		   count > MOST_SHOWN ? "Evidence, and %zu more figures" : "Evidence",
 		   count - MOST_SHOWN);
 	tree_textf(map, "more_members",
 		   count > MOST_MEMBERS ? "%zu more incidents: gpuproof history trend." : "",
 		   count - MOST_MEMBERS);
-	trend_night_table(rows[0], map);
-	trend_draw_row(p, rows[0], rows + 1, drawn, true, map);
+	trend_incidents_night_table(rows[0], map);
+	trend_incidents_draw_row(p, rows[0], rows + 1, drawn, true, map);
 }

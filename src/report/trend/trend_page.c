@@ -21,12 +21,12 @@
 #define MOST_FACTS 3 /* of the environment, in the answer */
 
 /* If no series has enough runs there is no answer, and no tick. */
-static bool trend_nothing_known(const struct trend_page *p)
+static bool trend_page_nothing_known(const struct trend_page *p)
 {
 	return p->rows.summary.young == p->rows.summary.series && !trend_pools_tell(&p->rows.pools);
 }
 
-static void trend_set_word(const struct trend_page *p)
+static void trend_page_set_word(const struct trend_page *p)
 {
 	const struct trend_summary *s = &p->rows.summary;
 	const struct page_answer answer = {
@@ -34,23 +34,23 @@ static void trend_set_word(const struct trend_page *p)
 		.found_word = "Changed for the worse",
 		.warned = s->warnings,
 		.warned_word = "Warning",
-		.compared = trend_nothing_known(p) ? 0 : s->series - s->young - p->rows.silent,
+		.compared = trend_page_nothing_known(p) ? 0 : s->series - s->young - p->rows.silent,
 		.total = s->series,
 		.good = "Nothing new for the worse",
 		.things = "figures",
 		.nothing = p->nights.count ? "Cannot tell yet" : "No runs",
 	};
 
-	page_answer_show(&answer, p->tree);
+	view_answer_show(&answer, p->tree);
 }
 
-static void trend_set_sentence(const struct trend_page *p)
+static void trend_page_set_sentence(const struct trend_page *p)
 {
 	const struct trend_summary *s = &p->rows.summary;
 	size_t other = s->fresh - s->worse - s->improved;
 	struct text out = TEXT_EMPTY;
 
-	if (trend_nothing_known(p)) {
+	if (trend_page_nothing_known(p)) {
 		text_addf(&out,
 			  "A change can be found after %d runs with the same hardware, driver and "
 			  "config; a change of %.0f\u00a0%% or more at once.",
@@ -79,7 +79,7 @@ static void trend_set_sentence(const struct trend_page *p)
 }
 
 /* Changes that coincide with another driver, config or hardware, and changes of pools. */
-static void trend_add_seams(const struct trend_page *p)
+static void trend_page_add_seams(const struct trend_page *p)
 {
 	struct tree *list = tree_list(p->tree, "since");
 
@@ -98,7 +98,7 @@ static void trend_add_seams(const struct trend_page *p)
 	}
 }
 
-static const char *trend_run_id(const struct trend_page *p, int64_t night)
+static const char *trend_page_run_id(const struct trend_page *p, int64_t night)
 {
 	for (size_t i = 0; i < p->nights.count; i++)
 		if (p->nights.items[i].id == night)
@@ -107,7 +107,7 @@ static const char *trend_run_id(const struct trend_page *p, int64_t night)
 }
 
 /* The first thing to look at, after the worst incident. */
-static void trend_set_advice(const struct trend_page *p, const struct incident *worst)
+static void trend_page_set_advice(const struct trend_page *p, const struct incident *worst)
 {
 	const struct trend_change *c = worst ? trend_row_change(worst->rows[0]) : NULL;
 	struct fact_differences found = { 0 };
@@ -131,13 +131,14 @@ static void trend_set_advice(const struct trend_page *p, const struct incident *
 			  "No recorded fact of machine, program or config changed at that time. "
 			  "Compare clocks, power limit and temperatures: gpuproof compare, runs %s "
 			  "and %s.",
-			  trend_run_id(p, c->night_before), trend_run_id(p, c->night));
+			  trend_page_run_id(p, c->night_before), trend_page_run_id(p, c->night));
 	fact_differences_release(&found);
 	view_text_owned(p->tree, "advice", text_detach(&out));
 }
 
 /* The answer. malloc'ed. */
-static char *trend_title(const struct trend_page *p, const struct incident *incidents, size_t count)
+static char *trend_page_title(const struct trend_page *p, const struct incident *incidents,
+			      size_t count)
 {
 	const struct trend_summary *s = &p->rows.summary;
 	char *worst = count && incidents[0].rows[0]->news <= TREND_BETTER
@@ -151,7 +152,7 @@ static char *trend_title(const struct trend_page *p, const struct incident *inci
 		more += incidents[i].rows[0]->news == incidents[0].rows[0]->news;
 	if (worst)
 		title = xasprintf(more ? "%s, and %zu more" : "%s", worst, more);
-	else if (trend_nothing_known(p))
+	else if (trend_page_nothing_known(p))
 		title = xasprintf("Trend of %s: cannot tell yet", *hosts ? hosts : "no runs");
 	else
 		title = xasprintf("%s: no new change in %zu figure%s over %zu run%s",
@@ -162,24 +163,24 @@ static char *trend_title(const struct trend_page *p, const struct incident *inci
 	return title;
 }
 
-static void trend_add_table_row(const struct trend_page *p, const struct trend_row *row,
-				struct tree *list)
+static void trend_page_add_table_row(const struct trend_page *p, const struct trend_row *row,
+				     struct tree *list)
 {
 	struct tree *map = tree_item(list);
 
-	trend_row_names(row, trend_has_one_device(&p->rows), map);
-	tree_text_owned(map, "state", trend_state_words(row));
+	trend_incidents_row_names(row, trend_incidents_has_one_device(&p->rows), map);
+	tree_text_owned(map, "state", trend_incidents_state_words(row));
 	tree_text(map, "last", format_quantity(row->last, row->unit).text);
 	tree_text(map, "median", format_quantity(row->median, row->unit).text);
 	tree_text(map, "noise", isnan(row->noise) ? "–" : format_percent(row->noise).text);
 	tree_textf(map, "nights", "%zu", row->measured);
 	tree_textf(map, "missed", "%zu", row->missed);
-	trend_draw_row(p, row, NULL, 0, false, map);
+	trend_incidents_draw_row(p, row, NULL, 0, false, map);
 }
 
 /* All series of the suite of rows.items[first]. */
-static void trend_add_table(const struct trend_page *p, size_t first, bool *taken,
-			    struct tree *suites)
+static void trend_page_add_table(const struct trend_page *p, size_t first, bool *taken,
+				 struct tree *suites)
 {
 	const struct trend_row *of = &p->rows.items[first];
 	struct tree *map = tree_item(suites), *list = tree_list(map, "rows");
@@ -193,7 +194,7 @@ static void trend_add_table(const struct trend_page *p, size_t first, bool *take
 		taken[i] = true;
 		news += row->news != TREND_QUIET;
 		if (count++ < MOST_ROWS)
-			trend_add_table_row(p, row, list);
+			trend_page_add_table_row(p, row, list);
 	}
 	tree_textf(map, "suite", "%.*s", trend_row_suite_length(of), of->case_id);
 	tree_textf(map, "counts",
@@ -205,7 +206,7 @@ static void trend_add_table(const struct trend_page *p, size_t first, bool *take
 		   count - MOST_ROWS);
 }
 
-static void trend_add_missed_days(const struct trend_page *p)
+static void trend_page_add_missed_days(const struct trend_page *p)
 {
 	int64_t missing[MOST_MISSED];
 	size_t count = history_missed(&p->nights, missing);
@@ -237,19 +238,20 @@ static void trend_fill_page(const struct trend_page *p, const struct report_opti
 	bool *taken = xcalloc(p->rows.count + 1, sizeof(*taken));
 	struct incident *incidents;
 	size_t count = incidents_collect(&p->rows, &incidents);
-	char *title = trend_title(p, incidents, count);
+	char *title = trend_page_title(p, incidents, count);
 
 	view_text(p->tree, "title", options->title ? options->title : title);
 	/* The answer stands once: as the title, or below another one. */
 	view_text(p->tree, "answer", options->title ? title : "");
-	trend_set_device(trend_has_one_device(&p->rows) ? p->rows.items : NULL, p->tree);
-	trend_set_word(p);
-	trend_set_sentence(p);
-	trend_add_seams(p);
-	trend_set_advice(p, count ? incidents : NULL);
+	trend_incidents_set_device(trend_incidents_has_one_device(&p->rows) ? p->rows.items : NULL,
+				   p->tree);
+	trend_page_set_word(p);
+	trend_page_set_sentence(p);
+	trend_page_add_seams(p);
+	trend_page_set_advice(p, count ? incidents : NULL);
 	tree_list(p->tree, "warnings");
-	trend_add_missed_days(p);
-	trend_notes_of(p, 0, p->tree);
+	trend_page_add_missed_days(p);
+	trend_incidents_notes_of(p, 0, p->tree);
 	for (size_t i = 0; i < count && i < MOST_INCIDENTS; i++)
 		trend_add_incident(p, &incidents[i], list);
 	tree_textf(p->tree, "more_details",
@@ -257,7 +259,7 @@ static void trend_fill_page(const struct trend_page *p, const struct report_opti
 		   count - list->count);
 	for (size_t i = 0; i < p->rows.count; i++)
 		if (!taken[i])
-			trend_add_table(p, i, taken, suites);
+			trend_page_add_table(p, i, taken, suites);
 	free(taken);
 	free(title);
 	incidents_release(incidents, count);
@@ -275,9 +277,9 @@ static void trend_fill_page(const struct trend_page *p, const struct report_opti
 	tree_textf(p->tree, "days_shown", "%d", TREND_NIGHTS);
 }
 
-enum status report_trend_write(struct store *history, const struct history_filter *filter,
-			       const struct report_options *options, struct trend_summary *summary,
-			       struct error *err)
+enum status trend_page_write(struct store *history, const struct history_filter *filter,
+			     const struct report_options *options, struct trend_summary *summary,
+			     struct error *err)
 {
 	struct trend_page p = { .history = history, .tree = tree_new(TREE_MAP), .err = err };
 

@@ -12,8 +12,8 @@
  * Fills `summary` and writes the page to options->output, with report.css in the same folder for
  * separate_css. Of `options` the title, template_dir and separate_css count.
  */
-enum status report_trend_write(struct store *history, const struct history_filter *filter,
-			       const struct report_options *options, struct trend_summary *summary,
-			       struct error *err);
+enum status trend_page_write(struct store *history, const struct history_filter *filter,
+			     const struct report_options *options, struct trend_summary *summary,
+			     struct error *err);
 
 #endif

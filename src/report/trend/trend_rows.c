@@ -35,7 +35,7 @@ static bool trend_rows_change_at(const struct trend *t, size_t index)
 }
 
 /* Days since 1970-01-01. */
-static double time_of(int64_t day, int minute)
+static double trend_rows_time_of(int64_t day, int minute)
 {
 	return (double)day + minute / (24 * 60.0);
 }
@@ -50,7 +50,7 @@ static void trend_rows_take_nights(struct trend_row *row, const struct trend *t,
 			row->nights[row->count++] =
 				(struct trend_night){ p->day,
 						      p->minute,
-						      time_of(p->day, p->minute),
+						      trend_rows_time_of(p->day, p->minute),
 						      p->value,
 						      trend_rows_level_of(t, i),
 						      trend_rows_change_at(t, i) };
@@ -69,7 +69,7 @@ static size_t trend_rows_changes_of(const struct trend *t, enum change_state sta
 	return n;
 }
 
-static enum trend_class class_of(const struct trend *t, bool anew)
+static enum trend_class trend_rows_class_of(const struct trend *t, bool anew)
 {
 	if (trend_rows_changes_of(t, TREND_NEW, true))
 		return TREND_WORSE;
@@ -98,7 +98,7 @@ static bool trend_rows_take_seams(const struct trend_collecting *c, struct trend
 
 		row->seams[row->seam_count++] = (struct trend_row_seam){
 			.day = s->day,
-			.time = time_of(s->day, t->points[s->at]->minute),
+			.time = trend_rows_time_of(s->day, t->points[s->at]->minute),
 			.night = s->night,
 			.night_before = s->night_before,
 			.what = seam_what(c->history, s->epoch_before, s->epoch, c->err),
@@ -151,7 +151,7 @@ static void trend_rows_add(struct trend_collecting *c, const struct history_seri
 		.beyond_by = t->beyond_by,
 		.band = t->band
 	};
-	row->news = class_of(t, trend_rows_take_seams(c, row, t, s->better));
+	row->news = trend_rows_class_of(t, trend_rows_take_seams(c, row, t, s->better));
 	seam_groups_add(&c->rows->seams, c->history, s, t, c->err);
 	row->changes = xcalloc(t->change_count + 1, sizeof(*row->changes));
 	if (t->change_count)

@@ -146,18 +146,18 @@ char *incident_words(const struct trend_page *p, const struct incident *x);
 void trend_add_incident(const struct trend_page *p, const struct incident *x, struct tree *list);
 
 /* "NEW: 6.0 % worse since 2026-10-30"; malloc'ed. */
-char *trend_state_words(const struct trend_row *row);
+char *trend_incidents_state_words(const struct trend_row *row);
 /* True if all series are of one device, which the page then names once. */
-bool trend_has_one_device(const struct trend_rows *rows);
+bool trend_incidents_has_one_device(const struct trend_rows *rows);
 /* `named`: its device is named elsewhere. */
-void trend_row_names(const struct trend_row *row, bool named, struct tree *map);
+void trend_incidents_row_names(const struct trend_row *row, bool named, struct tree *map);
 /* The device of a row; NULL: none is named. */
-void trend_set_device(const struct trend_row *row, struct tree *map);
+void trend_incidents_set_device(const struct trend_row *row, struct tree *map);
 /* The row's runs, over the lines of `others`, each as a share of its own level. */
-void trend_draw_row(const struct trend_page *p, const struct trend_row *row,
-		    const struct trend_row *const *others, size_t count, bool axes,
-		    struct tree *map);
+void trend_incidents_draw_row(const struct trend_page *p, const struct trend_row *row,
+			      const struct trend_row *const *others, size_t count, bool axes,
+			      struct tree *map);
 /* Notes about a series; 0: about whole nights. */
-void trend_notes_of(const struct trend_page *p, int64_t series, struct tree *map);
+void trend_incidents_notes_of(const struct trend_page *p, int64_t series, struct tree *map);
 
 #endif

@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "report/view/presented.h"
 
-static struct varying *selection_parameter_named(struct case_selection *selection, const char *name,
-						 const char *unit)
+static struct varying *case_selection_parameter_named(struct case_selection *selection,
+						      const char *name, const char *unit)
 {
 	for (size_t i = 0; i < selection->parameter_count; i++)
 		if (strcmp(selection->parameters[i].name, name) == 0)
@@ -20,7 +20,7 @@ static struct varying *selection_parameter_named(struct case_selection *selectio
 	return &selection->parameters[selection->parameter_count++];
 }
 
-static void selection_count_values(const struct case_selection *selection, struct varying *v)
+static void case_selection_count_values(const struct case_selection *selection, struct varying *v)
 {
 	const char *seen[VARYING_MOST];
 
@@ -49,11 +49,12 @@ static void selection_add_case(struct case_selection *selection,
 	ARRAY_GROW(selection->items, selection->count, selection->capacity);
 	selection->items[selection->count++] = *selected;
 	for (size_t i = 0; i < selected->c->parameter_count; i++)
-		selection_parameter_named(selection, view_string(selected->c->parameters[i].name),
-					  view_string(selected->c->parameters[i].unit));
+		case_selection_parameter_named(selection,
+					       view_string(selected->c->parameters[i].name),
+					       view_string(selected->c->parameters[i].unit));
 }
 
-static bool selection_same_devices(const struct case_result *a, const struct case_result *b)
+static bool case_selection_same_devices(const struct case_result *a, const struct case_result *b)
 {
 	if (a->device_count != b->device_count)
 		return false;
@@ -64,12 +65,13 @@ static bool selection_same_devices(const struct case_result *a, const struct cas
 }
 
 /* All of a case but one parameter. */
-static char *selection_without_parameter(const struct view *view,
-					 const struct selected_case *selected, const char *name)
+static char *case_selection_without_parameter(const struct view *view,
+					      const struct selected_case *selected,
+					      const char *name)
 {
 	const char *const without[] = { name, NULL };
 	char *parameters = view_parameters(view, selected->c, without),
-	     *devices = view_devices(view, selected->c);
+	     *devices = view_all_devices(view, selected->c);
 	char *all = xasprintf("%zu %s %s", selected->source, devices, parameters);
 
 	free(parameters);
@@ -77,7 +79,7 @@ static char *selection_without_parameter(const struct view *view,
 	return all;
 }
 
-static int selection_by_text(const void *a, const void *b)
+static int case_selection_by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -86,7 +88,8 @@ static int selection_by_text(const void *a, const void *b)
  * True if a case without the parameter otherwise equals one with it: "transport = peer_copy" and
  * the default transport, which no case names.
  */
-static bool has_implicit_default(const struct case_selection *selection, const char *name)
+static bool case_selection_has_implicit_default(const struct case_selection *selection,
+						const char *name)
 {
 	char **with = xcalloc(selection->count + 1, sizeof(*with));
 	size_t count = 0;
@@ -94,16 +97,17 @@ static bool has_implicit_default(const struct case_selection *selection, const c
 
 	for (size_t i = 0; i < selection->count; i++)
 		if (case_parameter(selection->items[i].c, name))
-			with[count++] = selection_without_parameter(selection->view,
-								    &selection->items[i], name);
-	qsort(with, count, sizeof(*with), selection_by_text);
+			with[count++] =
+				case_selection_without_parameter(selection->view,
+								 &selection->items[i], name);
+	qsort(with, count, sizeof(*with), case_selection_by_text);
 	for (size_t i = 0; i < selection->count && count < selection->count && !found; i++) {
 		char *own;
 
 		if (case_parameter(selection->items[i].c, name))
 			continue;
-		own = selection_without_parameter(selection->view, &selection->items[i], name);
-		found = bsearch(&own, with, count, sizeof(*with), selection_by_text) != NULL;
+		own = case_selection_without_parameter(selection->view, &selection->items[i], name);
+		found = bsearch(&own, with, count, sizeof(*with), case_selection_by_text) != NULL;
 		free(own);
 	}
 	for (size_t i = 0; i < count; i++)
@@ -112,21 +116,22 @@ static bool has_implicit_default(const struct case_selection *selection, const c
 	return found;
 }
 
-static void count_implicit_default(const struct case_selection *selection, struct varying *v)
+static void case_selection_count_implicit_default(const struct case_selection *selection,
+						  struct varying *v)
 {
 	size_t named = 0;
 
 	for (size_t i = 0; i < selection->count; i++)
 		named += case_parameter(selection->items[i].c, v->name) != NULL;
-	v->default_is_implicit =
-		named && named < selection->count && has_implicit_default(selection, v->name);
+	v->default_is_implicit = named && named < selection->count &&
+				 case_selection_has_implicit_default(selection, v->name);
 	v->values += v->default_is_implicit && v->values < VARYING_MOST;
 }
 
 #define COUNTS_MOST 64 /* devices of one case, far above any plan's */
 
 /* Different pairs are several sets. One device against two is not, because a parameter shows it. */
-static void selection_count_sources(struct case_selection *selection)
+static void case_selection_count_sources(struct case_selection *selection)
 {
 	const struct case_result *first[COUNTS_MOST] = { NULL };
 
@@ -141,22 +146,22 @@ static void selection_count_sources(struct case_selection *selection)
 			continue;
 		if (!first[n])
 			first[n] = c;
-		else if (!selection_same_devices(first[n], c))
+		else if (!case_selection_same_devices(first[n], c))
 			selection->several_device_sets = true;
 	}
 }
 
-static void selection_count_all(struct case_selection *selection)
+static void case_selection_count_all(struct case_selection *selection)
 {
 	for (size_t i = 0; i < selection->parameter_count; i++) {
-		selection_count_values(selection, &selection->parameters[i]);
-		count_implicit_default(selection, &selection->parameters[i]);
+		case_selection_count_values(selection, &selection->parameters[i]);
+		case_selection_count_implicit_default(selection, &selection->parameters[i]);
 	}
-	selection_count_sources(selection);
+	case_selection_count_sources(selection);
 }
 
-void selection_collect(struct case_selection *selection, const struct view *view, const char *suite,
-		       const char *metric)
+void case_selection_collect(struct case_selection *selection, const struct view *view,
+			    const char *suite, const char *metric)
 {
 	*selection = (struct case_selection){ .view = view };
 	for (size_t i = 0; i < view->results->case_count; i++) {
@@ -170,11 +175,11 @@ void selection_collect(struct case_selection *selection, const struct view *view
 		selected.source = view_source_of(view, 0, c);
 		selection_add_case(selection, &selected);
 	}
-	selection_count_all(selection);
+	case_selection_count_all(selection);
 }
 
-void selection_only(struct case_selection *selection, const struct case_selection *from,
-		    const char *const *only)
+void case_selection_only(struct case_selection *selection, const struct case_selection *from,
+			 const char *const *only)
 {
 	*selection = (struct case_selection){ .view = from->view };
 	for (size_t i = 0; i < from->count; i++) {
@@ -184,20 +189,21 @@ void selection_only(struct case_selection *selection, const struct case_selectio
 		if (!only[0] || (p && view_listed(view_string(p->text), only + 1)))
 			selection_add_case(selection, &from->items[i]);
 	}
-	selection_count_all(selection);
+	case_selection_count_all(selection);
 }
 
-void selection_main(struct case_selection *selection, const struct case_selection *from)
+void case_selection_main(struct case_selection *selection, const struct case_selection *from)
 {
 	*selection = (struct case_selection){ .view = from->view };
 	for (size_t i = 0; i < from->count; i++)
 		if (from->items[i].m == view_headline(from->items[i].c))
 			selection_add_case(selection, &from->items[i]);
-	selection_count_all(selection);
+	case_selection_count_all(selection);
 }
 
 /* The group of a key, which it takes over; a new one is the last. */
-static size_t intern_key(struct case_groups *groups, struct text_index *index, char *key)
+static size_t case_selection_intern_key(struct case_groups *groups, struct text_index *index,
+					char *key)
 {
 	size_t *group = text_index_at(index, key, "");
 
@@ -209,8 +215,8 @@ static size_t intern_key(struct case_groups *groups, struct text_index *index, c
 	return *group = groups->count++;
 }
 
-void selection_group(struct case_groups *groups, const struct case_selection *from,
-		     const char *const *names)
+void case_selection_group(struct case_groups *groups, const struct case_selection *from,
+			  const char *const *names)
 {
 	struct text_index index = { 0 };
 
@@ -218,7 +224,8 @@ void selection_group(struct case_groups *groups, const struct case_selection *fr
 					.of = xcalloc(from->count + 1, sizeof(*groups->of)) };
 	for (size_t i = 0; i < from->count; i++)
 		groups->of[i] =
-			intern_key(groups, &index, selection_key(from, &from->items[i], names));
+			case_selection_intern_key(groups, &index,
+						  case_selection_key(from, &from->items[i], names));
 	text_index_release(&index);
 	groups->items = xcalloc(groups->count + 1, sizeof(*groups->items));
 	for (size_t j = 0; j < groups->count; j++)
@@ -226,13 +233,13 @@ void selection_group(struct case_groups *groups, const struct case_selection *fr
 	for (size_t i = 0; i < from->count; i++)
 		selection_add_case(&groups->items[groups->of[i]], &from->items[i]);
 	for (size_t j = 0; j < groups->count; j++)
-		selection_count_all(&groups->items[j]);
+		case_selection_count_all(&groups->items[j]);
 }
 
-void selection_groups_release(struct case_groups *groups)
+void case_selection_groups_release(struct case_groups *groups)
 {
 	for (size_t j = 0; j < groups->count; j++) {
-		selection_release(&groups->items[j]);
+		case_selection_release(&groups->items[j]);
 		free(groups->keys[j]);
 	}
 	free(groups->items);
@@ -241,24 +248,24 @@ void selection_groups_release(struct case_groups *groups)
 	*groups = (struct case_groups){ 0 };
 }
 
-void selection_numbered(struct case_selection *selection, const struct case_selection *from,
-			const size_t *number, size_t wanted)
+void case_selection_numbered(struct case_selection *selection, const struct case_selection *from,
+			     const size_t *number, size_t wanted)
 {
 	*selection = (struct case_selection){ .view = from->view };
 	for (size_t i = 0; i < from->count; i++)
 		if (number[i] == wanted)
 			selection_add_case(selection, &from->items[i]);
-	selection_count_all(selection);
+	case_selection_count_all(selection);
 }
 
-void selection_release(struct case_selection *selection)
+void case_selection_release(struct case_selection *selection)
 {
 	free(selection->items);
 	free(selection->parameters);
 	*selection = (struct case_selection){ 0 };
 }
 
-const char *selection_axis(const struct case_selection *selection)
+const char *case_selection_axis(const struct case_selection *selection)
 {
 	const struct varying *best = NULL;
 
@@ -274,7 +281,7 @@ const char *selection_axis(const struct case_selection *selection)
 	return best ? best->name : NULL;
 }
 
-bool selection_vary(const struct case_selection *selection, const char *name)
+bool case_selection_vary(const struct case_selection *selection, const char *name)
 {
 	for (size_t i = 0; i < selection->parameter_count; i++)
 		if (strcmp(selection->parameters[i].name, name) == 0)
@@ -282,8 +289,8 @@ bool selection_vary(const struct case_selection *selection, const char *name)
 	return false;
 }
 
-char *selection_key(const struct case_selection *selection, const struct selected_case *selected,
-		    const char *const *names)
+char *case_selection_key(const struct case_selection *selection,
+			 const struct selected_case *selected, const char *const *names)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -292,7 +299,7 @@ char *selection_key(const struct case_selection *selection, const struct selecte
 		struct formatted word = { "" };
 
 		if (p)
-			word = view_parameter(selection->view, selected->c->suite, p);
+			word = presented_parameter(selection->view, selected->c->suite, p);
 		if (*word.text)
 			format_list(&out, "%s", word.text);
 	}
@@ -302,26 +309,26 @@ char *selection_key(const struct case_selection *selection, const struct selecte
 #define DEVICES_NAMED 4 /* of more, two are named */
 
 /* "cuda:5 + cuda:7 + 6 others", where no other set begins so. malloc'ed. */
-static char *selection_label_devices(const struct case_selection *selection,
-				     const struct case_result *c)
+static char *case_selection_label_devices(const struct case_selection *selection,
+					  const struct case_result *c)
 {
 	if (c->device_count <= DEVICES_NAMED)
-		return view_devices(selection->view, c);
+		return view_all_devices(selection->view, c);
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct case_result *other = selection->items[i].c;
 
 		if (other->device_count == c->device_count &&
 		    strcmp(view_string(other->devices[0]), view_string(c->devices[0])) == 0 &&
 		    strcmp(view_string(other->devices[1]), view_string(c->devices[1])) == 0 &&
-		    !selection_same_devices(other, c))
-			return view_devices(selection->view, c);
+		    !case_selection_same_devices(other, c))
+			return view_all_devices(selection->view, c);
 	}
 	return xasprintf("%s + %s + %zu others", view_string(c->devices[0]),
 			 view_string(c->devices[1]), c->device_count - 2);
 }
 
-char *selection_label(const struct case_selection *selection, const struct selected_case *selected,
-		      const char *const *without)
+char *case_selection_label(const struct case_selection *selection,
+			   const struct selected_case *selected, const char *const *without)
 {
 	struct text out = TEXT_EMPTY;
 	bool several = selected->c->device_count > 1;
@@ -333,12 +340,12 @@ char *selection_label(const struct case_selection *selection, const struct selec
 
 		if (p && v->values > 1 && !view_listed(v->name, without) &&
 		    case_names_parameter(selected->c, v->name))
-			word = view_parameter(selection->view, selected->c->suite, p);
+			word = presented_parameter(selection->view, selected->c->suite, p);
 		if (*word.text)
 			format_list(&out, "%s", word.text);
 	}
 	if (several && selection->several_device_sets) {
-		char *devices = selection_label_devices(selection, selected->c);
+		char *devices = case_selection_label_devices(selection, selected->c);
 
 		format_list(&out, "%s", devices);
 		free(devices);

@@ -39,48 +39,48 @@ struct case_selection {
 };
 
 /* Takes the cases of the first result. */
-void selection_collect(struct case_selection *selection, const struct view *view, const char *suite,
-		       const char *metric);
+void case_selection_collect(struct case_selection *selection, const struct view *view,
+			    const char *suite, const char *metric);
 /* Items of a selection by their keys, in order of appearance. */
 struct case_groups {
-	char **keys;                  /* selection_key() of each group */
+	char **keys;                  /* case_selection_key() of each group */
 	struct case_selection *items; /* by group */
 	size_t *of;                   /* the group of each item of the selection */
 	size_t count;
 };
-void selection_group(struct case_groups *groups, const struct case_selection *from,
-		     const char *const *names);
-void selection_groups_release(struct case_groups *groups);
+void case_selection_group(struct case_groups *groups, const struct case_selection *from,
+			  const char *const *names);
+void case_selection_groups_release(struct case_groups *groups);
 /* Selects the cases of `from` with number[item] == `wanted`. */
-void selection_numbered(struct case_selection *selection, const struct case_selection *from,
-			const size_t *number, size_t wanted);
+void case_selection_numbered(struct case_selection *selection, const struct case_selection *from,
+			     const size_t *number, size_t wanted);
 /*
  * Selects the cases of `from` whose parameter only[0] has one of the values after it; all cases if
  * there is no only[0].
  */
-void selection_only(struct case_selection *selection, const struct case_selection *from,
-		    const char *const *only);
+void case_selection_only(struct case_selection *selection, const struct case_selection *from,
+			 const char *const *only);
 /*
  * Selects the cases of `from` with it as their main figure: "memory" belongs to a step, not to a
  * search for a batch.
  */
-void selection_main(struct case_selection *selection, const struct case_selection *from);
-void selection_release(struct case_selection *selection);
+void case_selection_main(struct case_selection *selection, const struct case_selection *from);
+void case_selection_release(struct case_selection *selection);
 
 /*
  * The parameter that makes an x axis: a size that varies, else a number with at least four values.
  * NULL: none.
  */
-const char *selection_axis(const struct case_selection *selection);
-bool selection_vary(const struct case_selection *selection, const char *name);
+const char *case_selection_axis(const struct case_selection *selection);
+bool case_selection_vary(const struct case_selection *selection, const char *name);
 /* The values of the parameters `names` (NULL-terminated): "host to device, pinned". malloc'ed. */
-char *selection_key(const struct case_selection *selection, const struct selected_case *selected,
-		    const char *const *names);
+char *case_selection_key(const struct case_selection *selection,
+			 const struct selected_case *selected, const char *const *names);
 /*
  * The words that distinguish a selected case from the others: its varying parameters that are not
  * in `without`, its devices and its source where they vary. malloc'ed.
  */
-char *selection_label(const struct case_selection *selection, const struct selected_case *selected,
-		      const char *const *without);
+char *case_selection_label(const struct case_selection *selection,
+			   const struct selected_case *selected, const char *const *without);
 
 #endif

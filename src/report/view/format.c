@@ -63,14 +63,14 @@ static struct formatted format_power(const char *plain)
 }
 
 /* The minus sign of print; a hyphen is shorter, and ends a line. */
-static struct formatted with_minus(struct formatted plain)
+static struct formatted format_with_minus(struct formatted plain)
 {
 	return *plain.text == '-' ? format_text("\u2212%s", plain.text + 1) : plain;
 }
 
 struct formatted format_short(double value, double factor)
 {
-	return with_minus(format_power(format_text("%.6g", value / factor + 0.0).text));
+	return format_with_minus(format_power(format_text("%.6g", value / factor + 0.0).text));
 }
 
 struct formatted format_power_of_ten(double value)
@@ -92,7 +92,7 @@ struct formatted format_count(double value)
 		if ((length - i) % 3 == 1 && i + 1 < length && length > 4)
 			out.text[at++] = ',';
 	}
-	return with_minus(out);
+	return format_with_minus(out);
 }
 
 struct formatted format_quantity(double value, const char *unit)
@@ -104,12 +104,12 @@ struct formatted format_quantity(double value, const char *unit)
 		return format_text(NOTHING);
 	if (strcmp(unit, "%") ==
 	    0) /* Three digits: a percentage is of something that has its own. */
-		return with_minus(format_text("%.*f\u00a0%%",
-					      value == 0            ? 0
-					      : fabs(value) < 9.995 ? 2
-					      : fabs(value) < 99.95 ? 1
-								    : 0,
-					      value));
+		return format_with_minus(format_text("%.*f\u00a0%%",
+						     value == 0            ? 0
+						     : fabs(value) < 9.995 ? 2
+						     : fabs(value) < 99.95 ? 1
+									   : 0,
+						     value));
 	if (strcmp(unit, "×") == 0)
 		return format_ratio(value);
 	/* One has no plural. */
@@ -121,8 +121,9 @@ struct formatted format_quantity(double value, const char *unit)
 	units_prefix(value, unit, &prefix);
 	micro = strcmp(prefix, "u") == 0 ? strchr(plain, 'u') : NULL;
 	if (micro)
-		return with_minus(format_text("%.*sµ%s", (int)(micro - plain), plain, micro + 1));
-	return with_minus(format_power(plain));
+		return format_with_minus(
+			format_text("%.*sµ%s", (int)(micro - plain), plain, micro + 1));
+	return format_with_minus(format_power(plain));
 }
 
 struct formatted format_stated(double value, const char *unit)
@@ -166,7 +167,8 @@ struct formatted format_rounded(double value, const char *unit)
 	name = format_unit(rounded, unit, &factor);
 	shown = rounded / factor;
 	leading = shown == 0 ? 2 : (int)floor(log10(fabs(shown)) + 1e-9);
-	return with_minus(format_text("%.*f %s", leading < 2 ? 2 - leading : 0, shown, name.text));
+	return format_with_minus(
+		format_text("%.*f %s", leading < 2 ? 2 - leading : 0, shown, name.text));
 }
 
 struct formatted format_unit(double value, const char *unit, double *factor)
@@ -186,10 +188,10 @@ struct formatted format_scaled(double value, double factor)
 	if (isnan(value))
 		return format_text(NOTHING);
 	if (shown != 0 && (fabs(shown) < 1e-3 || fabs(shown) >= 1e7))
-		return with_minus(format_power(format_text("%.3e", shown).text));
+		return format_with_minus(format_power(format_text("%.3e", shown).text));
 	leading = shown == 0 ? 0 : (int)floor(log10(fabs(shown)) + 1e-5);
 	digits = shown == 0 || leading > 3 ? 0 : 3 - leading;
-	return with_minus(format_text("%.*f", digits, shown));
+	return format_with_minus(format_text("%.*f", digits, shown));
 }
 
 struct formatted format_interval(const struct metric_value *m, const char *unit)
@@ -209,18 +211,18 @@ struct formatted format_percent(double ratio)
 
 	if (!isfinite(percent))
 		return format_text(NOTHING);
-	return with_minus(format_text("%.*f\u00a0%%",
-				      fabs(percent) < 1    ? 2
-				      : fabs(percent) < 10 ? 1
-							   : 0,
-				      percent));
+	return format_with_minus(format_text("%.*f\u00a0%%",
+					     fabs(percent) < 1    ? 2
+					     : fabs(percent) < 10 ? 1
+								  : 0,
+					     percent));
 }
 
 struct formatted format_margin(double ratio)
 {
 	if (!isfinite(ratio))
 		return format_text(NOTHING);
-	return with_minus(format_text("%+.1f\u00a0%%", 100 * ratio));
+	return format_with_minus(format_text("%+.1f\u00a0%%", 100 * ratio));
 }
 
 struct formatted format_spread(double value, double low, double high)

@@ -27,7 +27,7 @@ struct presentation view_presentation(const struct view *view, const char *suite
 	return known ? suite_presentation(known) : (struct presentation){ .suite = suite };
 }
 
-struct suite_page suite_page_of(const char *suite)
+struct suite_page presented_suite_page_of(const char *suite)
 {
 	const struct suite *known = suite_find(suite);
 
@@ -38,7 +38,7 @@ struct suite_page suite_page_of(const char *suite)
  * A result that several programs' launches were put together in may lack a metric that this program
  * has.
  */
-const struct metric *view_metric(const struct view *view, const char *name)
+const struct metric *presented_metric(const struct view *view, const char *name)
 {
 	size_t length = strcspn(name, ".");
 
@@ -57,14 +57,14 @@ const struct metric *view_metric(const struct view *view, const char *name)
 	return metric_find(name);
 }
 
-struct formatted view_metric_title(const struct view *view, const char *name)
+struct formatted presented_metric_title(const struct view *view, const char *name)
 {
-	const struct metric *m = view_metric(view, name);
+	const struct metric *m = presented_metric(view, name);
 
 	return m && m->title ? format_text("%s", m->title) : format_metric(name);
 }
 
-const char *view_unit(const struct view *view, const char *metric, const char *unit)
+const char *presented_unit(const struct view *view, const char *metric, const char *unit)
 {
 	size_t length = strcspn(view_string(metric), ".");
 
@@ -77,20 +77,20 @@ const char *view_unit(const struct view *view, const char *metric, const char *u
 	return unit;
 }
 
-const char *view_case_unit(const struct view *view, const struct case_result *c,
-			   const struct metric_value *m)
+const char *presented_case_unit(const struct view *view, const struct case_result *c,
+				const struct metric_value *m)
 {
-	return view_unit(view, m->name, case_metric_unit(c, m));
+	return presented_unit(view, m->name, case_metric_unit(c, m));
 }
 
-struct formatted view_interval(const struct view *view, const struct case_result *c,
-			       const struct metric_value *m)
+struct formatted presented_interval(const struct view *view, const struct case_result *c,
+				    const struct metric_value *m)
 {
-	const struct metric *row = m->name ? view_metric(view, m->name) : NULL;
+	const struct metric *row = m->name ? presented_metric(view, m->name) : NULL;
 	struct metric_value shown = *m;
 
 	if (!row || !row->percent)
-		return format_interval(m, view_case_unit(view, c, m));
+		return format_interval(m, presented_case_unit(view, c, m));
 	shown.value *= 100;
 	shown.low *= 100;
 	shown.high *= 100;
@@ -99,7 +99,7 @@ struct formatted view_interval(const struct view *view, const struct case_result
 
 #define NO_INTERVAL (INTERVAL_LAUNCHES + 1)
 
-static int weakest_interval(const struct result *r, int weakest)
+static int presented_weakest_interval(const struct result *r, int weakest)
 {
 	for (size_t i = 0; i < r->case_count; i++)
 		for (size_t j = 0; j < r->cases[i].metric_count; j++) {
@@ -111,7 +111,7 @@ static int weakest_interval(const struct result *r, int weakest)
 	return weakest;
 }
 
-const char *view_interval_words(const struct view *view)
+const char *presented_interval_words(const struct view *view)
 {
 	static const char *const words[] = {
 		[INTERVAL_WITHIN] = "95\u00a0% interval within one process",
@@ -122,20 +122,20 @@ const char *view_interval_words(const struct view *view)
 	int weakest = NO_INTERVAL;
 
 	for (size_t i = 0; i < view->count; i++)
-		weakest = weakest_interval(&view->results[i], weakest);
+		weakest = presented_weakest_interval(&view->results[i], weakest);
 	return words[weakest];
 }
 
-struct formatted view_value(const struct view *view, const struct case_result *c,
-			    const struct metric_value *m)
+struct formatted presented_value(const struct view *view, const struct case_result *c,
+				 const struct metric_value *m)
 {
-	const struct metric *row = m && m->name ? view_metric(view, m->name) : NULL;
+	const struct metric *row = m && m->name ? presented_metric(view, m->name) : NULL;
 
-	return format_value(m, m ? view_case_unit(view, c, m) : "", row && row->percent);
+	return format_value(m, m ? presented_case_unit(view, c, m) : "", row && row->percent);
 }
 
-struct formatted view_parameter(const struct view *view, const char *suite,
-				const struct case_parameter *p)
+struct formatted presented_parameter(const struct view *view, const char *suite,
+				     const struct case_parameter *p)
 {
 	const struct presentation shown = view_presentation(view, view_string(suite));
 	const char *name = view_string(p->name), *value = view_string(p->text);
@@ -167,8 +167,8 @@ static const struct role_row *presented_parameter_row(const struct view *view,
 	return NULL;
 }
 
-const struct metric_value *view_role_metric(const struct view *view, const struct case_result *c,
-					    enum role role)
+const struct metric_value *presented_role_metric(const struct view *view,
+						 const struct case_result *c, enum role role)
 {
 	const struct presentation p = view_presentation(view, view_string(c->suite));
 	const struct role_row *row = presentation_role(&p, role, NULL);
@@ -176,29 +176,29 @@ const struct metric_value *view_role_metric(const struct view *view, const struc
 	return row ? case_metric(c, row->name) : NULL;
 }
 
-double view_role_value(const struct view *view, const struct case_result *c, enum role role)
+double presented_role_value(const struct view *view, const struct case_result *c, enum role role)
 {
-	const struct metric_value *m = view_role_metric(view, c, role);
+	const struct metric_value *m = presented_role_metric(view, c, role);
 
 	return m ? m->value : NAN;
 }
 
-const struct case_parameter *view_role_parameter(const struct view *view,
-						 const struct case_result *c, enum role role)
+const struct case_parameter *presented_role_parameter(const struct view *view,
+						      const struct case_result *c, enum role role)
 {
 	const struct role_row *row = presented_parameter_row(view, c, role);
 
 	return row ? case_parameter(c, row->name) : NULL;
 }
 
-double view_role_number(const struct view *view, const struct case_result *c, enum role role)
+double presented_role_number(const struct view *view, const struct case_result *c, enum role role)
 {
-	const struct case_parameter *p = view_role_parameter(view, c, role);
+	const struct case_parameter *p = presented_role_parameter(view, c, role);
 
 	return p ? p->number : NAN;
 }
 
-bool view_role_holds(const struct view *view, const struct case_result *c, enum role role)
+bool presented_role_holds(const struct view *view, const struct case_result *c, enum role role)
 {
 	const struct role_row *row = presented_parameter_row(view, c, role);
 	const struct case_parameter *p = row ? case_parameter(c, row->name) : NULL;

@@ -16,47 +16,47 @@
  */
 struct presentation view_presentation(const struct view *view, const char *suite);
 /* The row of a metric, "suite.metric"; NULL: none. */
-const struct metric *view_metric(const struct view *view, const char *name);
+const struct metric *presented_metric(const struct view *view, const char *name);
 
 /* "bus bandwidth" of "collective.busbw". */
-struct formatted view_metric_title(const struct view *view, const char *name);
+struct formatted presented_metric_title(const struct view *view, const char *name);
 /*
  * The unit in which the page shows a metric, "suite.metric", that has `unit`. Bytes are
  * UNITS_BINARY if the suite's sizes are powers of two. Borrowed.
  */
-const char *view_unit(const struct view *view, const char *metric, const char *unit);
+const char *presented_unit(const struct view *view, const char *metric, const char *unit);
 /* The same of a case's metric, where integers have "ops/s" in place of "FLOP/s". */
-const char *view_case_unit(const struct view *view, const struct case_result *c,
-			   const struct metric_value *m);
-/* The interval of a case's metric, in the unit of view_value(); "" without one. */
-struct formatted view_interval(const struct view *view, const struct case_result *c,
-			       const struct metric_value *m);
+const char *presented_case_unit(const struct view *view, const struct case_result *c,
+				const struct metric_value *m);
+/* The interval of a case's metric, in the unit of presented_value(); "" without one. */
+struct formatted presented_interval(const struct view *view, const struct case_result *c,
+				    const struct metric_value *m);
 /*
  * "95 % interval between runs, typical of such figures": of the main figures' intervals the one
  * that covers least; or that none has one, as in most imports. Borrowed.
  */
-const char *view_interval_words(const struct view *view);
+const char *presented_interval_words(const struct view *view);
 /*
  * The value of a case's metric: counts in whole numbers, parts of one in percent, all else as a
  * quantity. NULL: "–".
  */
-struct formatted view_value(const struct view *view, const struct case_result *c,
-			    const struct metric_value *m);
+struct formatted presented_value(const struct view *view, const struct case_result *c,
+				 const struct metric_value *m);
 /*
  * A parameter's value in its suite's words ("host to device" of "h2d"), else as format_parameter()
  * has it.
  */
-struct formatted view_parameter(const struct view *view, const char *suite,
-				const struct case_parameter *p);
+struct formatted presented_parameter(const struct view *view, const char *suite,
+				     const struct case_parameter *p);
 
 /* The case's metric or parameter with that role in its suite; NULL or NaN: none. */
-const struct metric_value *view_role_metric(const struct view *view, const struct case_result *c,
-					    enum role role);
-double view_role_value(const struct view *view, const struct case_result *c, enum role role);
-const struct case_parameter *view_role_parameter(const struct view *view,
+const struct metric_value *presented_role_metric(const struct view *view,
 						 const struct case_result *c, enum role role);
-double view_role_number(const struct view *view, const struct case_result *c, enum role role);
+double presented_role_value(const struct view *view, const struct case_result *c, enum role role);
+const struct case_parameter *presented_role_parameter(const struct view *view,
+						      const struct case_result *c, enum role role);
+double presented_role_number(const struct view *view, const struct case_result *c, enum role role);
 /* True if the case's parameter of that role has the row's value. */
-bool view_role_holds(const struct view *view, const struct case_result *c, enum role role);
+bool presented_role_holds(const struct view *view, const struct case_result *c, enum role role);
 
 #endif

@@ -29,6 +29,6 @@ struct suite_page {
 };
 
 /* Sections of the built-in suite of that name (presented.c); NULL: none. */
-struct suite_page suite_page_of(const char *suite);
+struct suite_page presented_suite_page_of(const char *suite);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "report/view/presented.h"
 
-static void page_answer_set(struct tree *map, const char *kind, const char *symbol,
+static void view_answer_set(struct tree *map, const char *kind, const char *symbol,
 			    const char *word)
 {
 	tree_text(map, "verdict_kind", kind);
@@ -16,21 +16,21 @@ static void page_answer_set(struct tree *map, const char *kind, const char *symb
 	tree_text(map, "verdict_word", word);
 }
 
-void page_answer_show(const struct page_answer *a, struct tree *map)
+void view_answer_show(const struct page_answer *a, struct tree *map)
 {
 	if (a->found) {
-		page_answer_set(map, "failed", "✗", a->found_word);
+		view_answer_set(map, "failed", "✗", a->found_word);
 	} else if (a->warned) {
-		page_answer_set(map, "error", "!", a->warned_word);
+		view_answer_set(map, "error", "!", a->warned_word);
 	} else if (!a->compared) {
-		page_answer_set(map, "skipped", "○", a->nothing);
+		view_answer_set(map, "skipped", "○", a->nothing);
 	} else if (a->compared < a->total) {
 		tree_text(map, "verdict_kind", "skipped");
 		tree_text(map, "verdict_symbol", "○");
 		tree_textf(map, "verdict_word", "%s in %zu of %zu %s", a->good, a->compared,
 			   a->total, a->things);
 	} else {
-		page_answer_set(map, "ok", "✓", a->good);
+		view_answer_set(map, "ok", "✓", a->good);
 	}
 }
 
@@ -204,7 +204,7 @@ size_t view_style(const struct view *view, const char *name, const char *text)
 	return text_index_find(&view->colours, name, text);
 }
 
-static void add_colour(struct view *view, const struct case_parameter *p)
+static void view_add_colour(struct view *view, const struct case_parameter *p)
 {
 	const char *name = view_string(p->name), *text = view_string(p->text);
 	size_t *place;
@@ -246,7 +246,7 @@ void view_init(struct view *view, const struct result *results, size_t count)
 			view_add_source(view, r, view_string(results[r].cases[c].device));
 			view_add_suite(view, view_string(results[r].cases[c].suite));
 			for (size_t p = 0; p < results[r].cases[c].parameter_count; p++)
-				add_colour(view, &results[r].cases[c].parameters[p]);
+				view_add_colour(view, &results[r].cases[c].parameters[p]);
 		}
 	}
 	view->table_step = (cases + TABLE_CASES_MOST - 1) / TABLE_CASES_MOST;
@@ -291,7 +291,7 @@ char *view_parameters(const struct view *view, const struct case_result *c,
 
 	for (size_t i = 0; i < c->parameter_count; i++) {
 		const struct case_parameter *p = &c->parameters[i];
-		const struct formatted word = view_parameter(view, c->suite, p);
+		const struct formatted word = presented_parameter(view, c->suite, p);
 
 		if (!view_listed(view_string(p->name), without) && *word.text)
 			format_list(&out, "%s", word.text);
@@ -329,9 +329,9 @@ char *view_named_parameters(const struct view *view, const struct case_result *c
 	return words;
 }
 
-char *view_devices(const struct view *view, const struct case_result *c)
+char *view_all_devices(const struct view *view, const struct case_result *c)
 {
-	const char *between = view_role_holds(view, c, ROLE_ARROW) ? " → " : " + ";
+	const char *between = presented_role_holds(view, c, ROLE_ARROW) ? " → " : " + ";
 	struct text out = TEXT_EMPTY;
 
 	if (!c->device_count)

@@ -35,7 +35,7 @@ struct view {
 	size_t source_count, source_capacity;
 	const char **suites; /* in order of appearance; borrowed */
 	size_t suite_count, suite_capacity;
-	bool *binary; /* of each suite: sizes are shown in powers of two (view_unit()) */
+	bool *binary; /* of each suite: sizes are shown in powers of two (presented_unit()) */
 	/* Data tables of charts have every n-th row, which bounds a page of many cases. */
 	size_t table_step;
 	/* view_style() by name and text of a parameter; by name and "": how many texts it has */
@@ -93,7 +93,7 @@ char *view_named_parameters(const struct view *view, const struct case_result *c
 /* The label of the case's section; "" if a parameter says the same. */
 const char *view_section(const struct case_result *c);
 /* "cuda:0 → cuda:1", "cuda:0 + cuda:1 + …". malloc'ed. */
-char *view_devices(const struct view *view, const struct case_result *c);
+char *view_all_devices(const struct view *view, const struct case_result *c);
 /* The first metric to show of a case: the headline, else the first; NULL: no metrics. */
 const struct metric_value *view_headline(const struct case_result *c);
 /* A sample of the series as the metric that is made of it, in the metric's unit. */
@@ -139,7 +139,7 @@ struct page_answer {
 };
 
 /* Members "verdict_kind" (a class of report.css), "verdict_symbol" and "verdict_word". */
-void page_answer_show(const struct page_answer *answer, struct tree *map);
+void view_answer_show(const struct page_answer *answer, struct tree *map);
 
 /*
  * A cell of a heat map of nodes: members "kind", "symbol" and "offset". `deficit`: 0.5 is half as

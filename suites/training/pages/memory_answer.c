@@ -54,7 +54,7 @@ static char *memory_answer_model_of(const struct view *view, size_t run,
 	strategies_layers(view, run, c, &out);
 	if (optimizer)
 		text_addf(&out, "%s%s", out.length && !text_ends_with(out.data, ", ") ? ", " : "",
-			  view_parameter(view, c->suite, optimizer).text);
+			  presented_parameter(view, c->suite, optimizer).text);
 	return text_detach(&out);
 }
 
@@ -77,7 +77,7 @@ static void memory_answer_steps_collect(struct memory_steps *steps, const struct
 			if (strcmp(view_string(c->suite), suite) != 0 ||
 			    !memory_answer_case_is_plain_step(c))
 				continue;
-			text = view_parameter(view, c->suite, case_parameter(c, "precision"));
+			text = presented_parameter(view, c->suite, case_parameter(c, "precision"));
 			ARRAY_GROW(steps->items, steps->count, steps->capacity);
 			steps->items[steps->count++] =
 				(struct step){ .view = view,
@@ -114,7 +114,7 @@ static size_t memory_answer_steps_series(const struct memory_steps *all, const s
 /* "Adam, FP32: a step needs 89.8 MB at batch 1024 and 2.1 GB at 65536" */
 static void memory_answer_add_bytes(const struct step *s, size_t count, struct text *out)
 {
-	const char *unit = view_unit(s->view, s->c->suite, "B");
+	const char *unit = presented_unit(s->view, s->c->suite, "B");
 
 	text_addf(out, "%s%s%s: a step needs %s at batch %.0f", s->model, *s->model ? ", " : "",
 		  s->precision, format_rounded(s->bytes, unit).text, s->batch);

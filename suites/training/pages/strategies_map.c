@@ -131,7 +131,8 @@ static void strategies_map_winners_close(struct winners *w)
 
 static struct formatted strategy_map_mode_word(const struct strategy *strategy)
 {
-	return view_parameter(strategy->view, strategy->c->suite, strategy_map_mode_of(strategy));
+	return presented_parameter(strategy->view, strategy->c->suite,
+				   strategy_map_mode_of(strategy));
 }
 
 /* The colour of its mode; if it has none or shares it, the next free colour. */

@@ -72,7 +72,7 @@ static void a_file_becomes_claims(void **state)
 	assert_float_equal(m[3].low, 1.01, 0);
 	assert_null(m[4].terms[0].metric);
 	assert_string_equal(g.claims[1].untestable, "why");
-	claim_group_release(&g);
+	claims_read_group_release(&g);
 }
 
 static void former_names_of_metrics_are_read(void **state)
@@ -86,7 +86,7 @@ static void former_names_of_metrics_are_read(void **state)
 	assert_int_equal(claims_read(&g, &schema_program, "f.ini", text, sizeof(text) - 1, &err),
 			 STATUS_OK);
 	assert_string_equal(g.claims[0].measures[0].terms[0].metric, "trainmem.refused_reserved");
-	claim_group_release(&g);
+	claims_read_group_release(&g);
 }
 
 /* Mistakes that a user may make. */

@@ -27,7 +27,7 @@ static int load_shipped(void **state)
 	struct error err = ERROR_NONE;
 
 	(void)state;
-	if (claims_load(&shipped, NULL, &err) != STATUS_OK)
+	if (claims_read_load(&shipped, NULL, &err) != STATUS_OK)
 		print_error("%s\n", err.message);
 	return err.status != STATUS_OK;
 }
@@ -35,7 +35,7 @@ static int load_shipped(void **state)
 static int release_shipped(void **state)
 {
 	(void)state;
-	claims_release(&shipped);
+	claims_read_release(&shipped);
 	return 0;
 }
 
@@ -320,7 +320,7 @@ static void render(const struct result *results, size_t count, bool claims, stru
 	const struct report_options options = { .reference = "", .claims = claims ? "" : NULL };
 	struct error err = ERROR_NONE;
 
-	if (report_render(results, count, &options, html, &err) != STATUS_OK)
+	if (html_render_report(results, count, &options, html, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 }
 
@@ -391,7 +391,7 @@ static void what_nothing_measures_says_why(void **state)
 	(void)state;
 	assert_int_equal(write(file, guide, strlen(guide)), strlen(guide));
 	close(file);
-	assert_int_equal(report_render(&empty, 1, &options, &html, &err), STATUS_OK);
+	assert_int_equal(html_render_report(&empty, 1, &options, &html, &err), STATUS_OK);
 	unlink(path);
 	find(&html, "cannot be tested by this version");
 	find(&html, "it is far away");

@@ -257,7 +257,7 @@ static void check_page(const struct result *results, size_t count)
 	struct text html = TEXT_EMPTY;
 	struct error err = ERROR_NONE;
 
-	if (report_render(results, count, &options, &html, &err) != STATUS_OK)
+	if (html_render_report(results, count, &options, &html, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	check_attributes("page", html.data);
 	text_release(&html);
@@ -285,8 +285,8 @@ static void every_colour_of_a_chart_has_a_rule(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(runs); i++)
 		result_release(&results[i]);
 	for (size_t i = 0; i < CHART_STYLES; i++) {
-		shown(DARK, "fill", chart_style(i)->colour);
-		shown(DARK, "stroke", chart_style(i)->colour);
+		shown(DARK, "fill", chart_key_style(i)->colour);
+		shown(DARK, "stroke", chart_key_style(i)->colour);
 	}
 }
 
@@ -345,11 +345,11 @@ static void marks_are_seen(void **state)
 	(void)state;
 	for (enum screen s = LIGHT; s < SCREENS; s++) {
 		struct colour paper = value_of(s, "paper"),
-			      samples = shown(s, "stroke", chart_style(0)->colour);
+			      samples = shown(s, "stroke", chart_key_style(0)->colour);
 
 		for (size_t i = 0; i < CHART_STYLES; i++)
-			assert_contrast(s, chart_style(i)->colour, "paper",
-					shown(s, "fill", chart_style(i)->colour), paper,
+			assert_contrast(s, chart_key_style(i)->colour, "paper",
+					shown(s, "fill", chart_key_style(i)->colour), paper,
 					MARK_CONTRAST);
 		assert_contrast(s, "a sample", "paper", upon(samples, opacity, paper), paper,
 				MARK_CONTRAST);
@@ -364,7 +364,7 @@ static void text_upon_series_is_read(void **state)
 	(void)state;
 	for (enum screen s = LIGHT; s < SCREENS; s++) {
 		for (size_t i = 0; i < CHART_STYLES; i++) {
-			const struct chart_style *style = chart_style(i);
+			const struct chart_style *style = chart_key_style(i);
 			struct colour colour = shown(s, "fill", style->colour);
 
 			assert_contrast(s, style->ink, style->colour, shown(s, "fill", style->ink),
@@ -396,7 +396,7 @@ static void text_upon_heat_maps_is_read(void **state)
 
 		for (size_t i = 0; i < CHART_SHADES; i++) {
 			const struct chart_shade *shade =
-				chart_shade((double)i / (CHART_SHADES - 1));
+				chart_key_shade((double)i / (CHART_SHADES - 1));
 			struct colour cell = shown(s, "fill", shade->colour);
 
 			assert_contrast(s, "text", shade->colour, cell_ink(s, shade), cell,

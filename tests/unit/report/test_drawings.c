@@ -112,7 +112,7 @@ static void no_text_leaves_its_drawing(void **state)
 		struct result result;
 
 		read_stored(i, &result);
-		if (report_render(&result, 1, &options, &html, &err) != STATUS_OK)
+		if (html_render_report(&result, 1, &options, &html, &err) != STATUS_OK)
 			fail_msg("%s: %s", stored[i], err.message);
 		assert_true(check_texts(stored[i], html.data) > 10);
 		text_release(&html);

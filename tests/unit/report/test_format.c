@@ -63,9 +63,9 @@ static void stated_quantities(void **state)
 				    cases[i].expected);
 	assert_string_equal(format_margin(-0.0789).text, "−7.9\u00a0%");
 	assert_string_equal(format_margin(0.02).text, "+2.0\u00a0%");
-	assert_string_equal(view_metric_title(NULL, "collective.busbw").text, "bus bandwidth");
-	assert_string_equal(view_metric_title(NULL, "parallel.speedup").text, "speed-up");
-	assert_string_equal(view_metric_title(NULL, "transfer.bandwidth_h2d").text,
+	assert_string_equal(presented_metric_title(NULL, "collective.busbw").text, "bus bandwidth");
+	assert_string_equal(presented_metric_title(NULL, "parallel.speedup").text, "speed-up");
+	assert_string_equal(presented_metric_title(NULL, "transfer.bandwidth_h2d").text,
 			    "bandwidth from host to device");
 }
 
@@ -117,10 +117,10 @@ static void values(void **state)
 					  .value = rows[i].value,
 					  .low = rows[i].low };
 
-		assert_string_equal(view_value(NULL, &plain, &m).text, rows[i].expected);
+		assert_string_equal(presented_value(NULL, &plain, &m).text, rows[i].expected);
 	}
-	assert_string_equal(view_value(NULL, &plain, NULL).text, "\u2013");
-	out = view_interval(NULL, &plain, &part);
+	assert_string_equal(presented_value(NULL, &plain, NULL).text, "\u2013");
+	out = presented_interval(NULL, &plain, &part);
 	if (strcmp(out.text, "[40.10, 44.90]") != 0)
 		fail_msg("the interval of a part of one is %s", out.text);
 	assert_string_equal(format_rounded(2.7563e9, "B").text, "2.76 GB");
@@ -153,8 +153,8 @@ static void integers_have_no_flops(void **state)
 					  .low = 1.4e12,
 					  .high = 1.6e12 };
 
-		assert_string_equal(view_value(NULL, &c, &m).text, rows[i].expected);
-		assert_string_equal(view_interval(NULL, &c, &m).text, "[1.400, 1.600]");
+		assert_string_equal(presented_value(NULL, &c, &m).text, rows[i].expected);
+		assert_string_equal(presented_interval(NULL, &c, &m).text, "[1.400, 1.600]");
 	}
 }
 
@@ -195,7 +195,7 @@ static void parameters(void **state)
 					    .number = NAN,
 					    .unit = (char *)cases[i].unit };
 
-		assert_string_equal(view_parameter(NULL, cases[i].suite, &p).text,
+		assert_string_equal(presented_parameter(NULL, cases[i].suite, &p).text,
 				    cases[i].expected);
 	}
 }

@@ -121,7 +121,7 @@ static char *run_page(const char *with)
 
 	sample_report(&result, &options);
 	poison(&result, with);
-	if (report_render(&result, 1, &report, &html, &err) != STATUS_OK)
+	if (html_render_report(&result, 1, &report, &html, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	result_release(&result);
 	return text_detach(&html);
@@ -195,7 +195,7 @@ static void a_megabyte_is_only_long(void **state)
 	memset(result.label, '<', length);
 	result.label[length] = '\0';
 	replace(&result.environment[0].value, result.label);
-	assert_int_equal(report_render(&result, 1, &report, &html, &err), STATUS_OK);
+	assert_int_equal(html_render_report(&result, 1, &report, &html, &err), STATUS_OK);
 	assert_null(strstr(html.data, "<<"));
 	text_release(&html);
 	result_release(&result);

@@ -72,7 +72,7 @@ static void check_case(const char *file, const json_t *test)
 
 		partials[count++] = (struct template_text){ key, partial, strlen(partial) };
 	}
-	out = template_render_text(text, strlen(text), root, partials, count, &length, &err);
+	out = template_mstch_render_text(text, strlen(text), root, partials, count, &length, &err);
 	if (!out || strcmp(out, expected) != 0)
 		fail_msg("%s: %s: got \"%s\", expected \"%s\" %s", file,
 			 json_string_value(json_object_get(test, "name")), out ? out : "(null)",
@@ -153,7 +153,7 @@ static void data_is_never_a_template(void **state)
 	(void)state;
 	tree_text(root, "evil", "{{secret}}{{{secret}}}<b>");
 	tree_text(root, "secret", "leaked");
-	out = template_render_text("{{evil}}", 8, root, NULL, 0, &length, &err);
+	out = template_mstch_render_text("{{evil}}", 8, root, NULL, 0, &length, &err);
 	assert_string_equal(out, "{{secret}}{{{secret}}}&lt;b&gt;");
 	free(out);
 	tree_free(root);

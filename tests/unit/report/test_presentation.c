@@ -88,7 +88,7 @@ static char *page_of(struct result *made)
 	json = result_to_json(made);
 	result_release(made);
 	if (result_from_json(&read, json, strlen(json), &err) != STATUS_OK ||
-	    report_render(&read, 1, &options, &html, &err) != STATUS_OK)
+	    html_render_report(&read, 1, &options, &html, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	result_release(&read);
 	free(json);
@@ -219,11 +219,13 @@ static void carried_rows_come_before_built_in_ones(void **state)
 
 	(void)state;
 	view_init(&view, &r, 1);
-	assert_string_equal(view_metric_title(&view, "collective.busbw").text, "bus bandwidth");
+	assert_string_equal(presented_metric_title(&view, "collective.busbw").text,
+			    "bus bandwidth");
 	result_present(&r, &own);
-	assert_string_equal(view_metric_title(&view, "collective.busbw").text, "its own words");
+	assert_string_equal(presented_metric_title(&view, "collective.busbw").text,
+			    "its own words");
 	/* A row that is not carried is this program's. */
-	assert_string_equal(view_metric_title(&view, "collective.algbw").text,
+	assert_string_equal(presented_metric_title(&view, "collective.algbw").text,
 			    "algorithm bandwidth");
 	/* One copy of each suite. */
 	result_present(&r, &own);

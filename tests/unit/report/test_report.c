@@ -44,7 +44,7 @@ static char *page_of(const struct result *results, size_t count)
 	struct text html = TEXT_EMPTY;
 	struct error err = ERROR_NONE;
 
-	if (report_render(results, count, &options, &html, &err) != STATUS_OK)
+	if (html_render_report(results, count, &options, &html, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	return text_detach(&html);
 }
@@ -470,7 +470,7 @@ static void compared_runs_have_names(void **state)
 	for (int i = 0; i < 2; i++)
 		sample_report(&results[i], &two_gpus);
 	*results[1].run_id = 'x';
-	assert_int_equal(report_render(results, 2, &options, &html, &(struct error)ERROR_NONE),
+	assert_int_equal(html_render_report(results, 2, &options, &html, &(struct error)ERROR_NONE),
 			 STATUS_OK);
 	assert_has(html.data, "<h1>tuesday against monday: ");
 	assert_has(html.data, "<th scope=\"col\">monday</th><th scope=\"col\">tuesday</th>");
@@ -554,7 +554,7 @@ static void a_config_can_say_the_title(void **state)
 	html = page_of(results, 2);
 	assert_has(html, "<title>Comparison: 2 × NVIDIA H200 against 2 × NVIDIA H200: ");
 	free(html);
-	assert_int_equal(report_render(results, 1, &options, &text, &err), STATUS_OK);
+	assert_int_equal(html_render_report(results, 1, &options, &text, &err), STATUS_OK);
 	assert_has(text.data, "<title>Mine</title>");
 	text_release(&text);
 	for (int i = 0; i < 2; i++)
@@ -918,7 +918,7 @@ static void golden_page(void **state)
 
 	(void)state;
 	sample_report(&result, &two_gpus);
-	assert_int_equal(report_render(&result, 1, &options, &page, &err), STATUS_OK);
+	assert_int_equal(html_render_report(&result, 1, &options, &page, &err), STATUS_OK);
 	result_release(&result);
 	html = text_detach(&page);
 	golden_assert_text(html, "report_run.html");

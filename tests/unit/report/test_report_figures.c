@@ -64,7 +64,7 @@ static char *page_of(struct result *r)
 	struct text html = TEXT_EMPTY;
 	struct error err = ERROR_NONE;
 
-	if (report_render(r, 1, &options, &html, &err) != STATUS_OK)
+	if (html_render_report(r, 1, &options, &html, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	result_release(r);
 	return text_detach(&html);

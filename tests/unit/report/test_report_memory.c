@@ -63,7 +63,7 @@ static void far_totals_are_drawn_as_shares(void **state)
 
 		add_case(&result, "small", 64, 1e8);
 		add_case(&result, "small", 128, far ? 6e9 : 5e8);
-		if (report_render(&result, 1, &options, &html, &err) != STATUS_OK)
+		if (html_render_report(&result, 1, &options, &html, &err) != STATUS_OK)
 			fail_msg("%s", err.message);
 		assert_true(!strstr(html.data, "share of the memory") == !far);
 		assert_non_null(strstr(html.data, ">100.0 MB<"));
@@ -93,7 +93,7 @@ static void what_two_classes_use_in_turn_is_drawn_once(void **state)
 		c->metrics[2].value = 10e6;
 		set_metric(&c->metrics[3], "trainmem.memory_shared", 6e6);
 	}
-	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
+	assert_int_equal(html_render_report(&result, 1, &options, &html, &err), STATUS_OK);
 	assert_non_null(strstr(html.data, "only the rest is drawn as activations."));
 	assert_non_null(strstr(html.data, ">12.00 MB</text>"));
 	assert_null(strstr(html.data, ">shared</text>"));
@@ -112,7 +112,7 @@ static void every_case_has_a_bar_of_its_own(void **state)
 	for (int i = 0; i < 5; i++)
 		add_case(&result, "small", 64 << 2 * i, 1e9 * (1 + i));
 	add_case(&result, "deep", 64, 7e9);
-	if (report_render(&result, 1, &options, &html, &err) != STATUS_OK)
+	if (html_render_report(&result, 1, &options, &html, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	assert_non_null(strstr(html.data, ">7.000 GB</text>"));
 	assert_non_null(strstr(html.data, "batch 64 (section deep)"));

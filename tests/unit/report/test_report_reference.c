@@ -50,13 +50,14 @@ static void rig_open(struct rig *rig, const char *first, const char *second, con
 	stream_result(&rig->results[0], first, false);
 	stream_result(&rig->results[1], second, true);
 	view_init(&rig->view, rig->results, 2);
-	if (reference_collect(&rig->reference, &rig->view, gpus, baseline, &err) != STATUS_OK)
+	if (report_reference_collect(&rig->reference, &rig->view, gpus, baseline, &err) !=
+	    STATUS_OK)
 		fail_msg("%s", err.message);
 }
 
 static void rig_close(struct rig *rig)
 {
-	reference_release(&rig->reference);
+	report_reference_release(&rig->reference);
 	view_release(&rig->view);
 	result_release(&rig->results[0]);
 	result_release(&rig->results[1]);
@@ -80,16 +81,16 @@ static void kinds_stay_apart(void **state)
 
 	(void)state;
 	rig_open(&rig, "Tesla K80", "Tesla K80", "all", "");
-	triad = reference_row(&rig.reference, "memory_triad", "");
+	triad = report_reference_row(&rig.reference, "memory_triad", "");
 	k80 = card_named(&rig.reference, "K80");
 	assert_float_equal(triad->cells[k80][MEASURED].value, 190e9, 1);
 	assert_float_equal(triad->cells[k80][IMPORTED].value, 190e9, 1);
 	/* The best that others published, with its source. */
 	assert_float_equal(triad->cells[k80][PUBLISHED].value, 203.4e9, 1);
 	assert_string_equal(triad->cells[k80][PUBLISHED].p->source, "BS");
-	assert_float_equal(reference_best(triad, k80, &kind)->value, 190e9, 1);
+	assert_float_equal(report_reference_best(triad, k80, &kind)->value, 190e9, 1);
 	assert_int_equal(kind, MEASURED);
-	assert_float_equal(reference_peak(&rig.reference, triad, k80), 240.5e9, 1);
+	assert_float_equal(report_reference_peak(&rig.reference, triad, k80), 240.5e9, 1);
 	rig_close(&rig);
 }
 
@@ -101,9 +102,9 @@ static void unmeasured_devices_are_not_listed(void **state)
 	(void)state;
 	rig_open(&rig, "Tesla K80", "Tesla K80", "titan-v", "");
 	assert_int_equal(rig.reference.card_count, 2);
-	assert_null(reference_best(reference_row(&rig.reference, "memory_triad", ""),
-				   card_named(&rig.reference, "Titan V"), &kind));
-	assert_null(reference_row(&rig.reference, "gemm_bf16", ""));
+	assert_null(report_reference_best(report_reference_row(&rig.reference, "memory_triad", ""),
+					  card_named(&rig.reference, "Titan V"), &kind));
+	assert_null(report_reference_row(&rig.reference, "gemm_bf16", ""));
 	rig_close(&rig);
 }
 
@@ -151,21 +152,23 @@ static void unknown_gpus_are_refused(void **state)
 	(void)state;
 	stream_result(&result, "Tesla K80", false);
 	view_init(&view, &result, 1);
-	assert_int_equal(reference_collect(&reference, &view, "k80, v100-pci", "", &err),
+	assert_int_equal(report_reference_collect(&reference, &view, "k80, v100-pci", "", &err),
 			 STATUS_USAGE);
 	assert_string_equal(err.message, "there is no reference GPU 'v100-pci'; did you mean "
 					 "'v100-pcie'? (gpuproof list gpus)");
-	reference_release(&reference);
+	report_reference_release(&reference);
 	/* A name that several models have names all of them. */
 	error_clear(&err);
-	assert_int_equal(reference_collect(&reference, &view, "all", "v100", &err), STATUS_USAGE);
+	assert_int_equal(report_reference_collect(&reference, &view, "all", "v100", &err),
+			 STATUS_USAGE);
 	assert_string_equal(err.message, "there is no reference GPU 'v100'; did you mean "
 					 "'v100-pcie' or 'v100-sxm2'? (gpuproof list gpus)");
-	reference_release(&reference);
+	report_reference_release(&reference);
 	error_clear(&err);
-	assert_int_equal(reference_collect(&reference, &view, "zzzzzz", "", &err), STATUS_USAGE);
+	assert_int_equal(report_reference_collect(&reference, &view, "zzzzzz", "", &err),
+			 STATUS_USAGE);
 	assert_string_equal(err.message, "there is no reference GPU 'zzzzzz' (gpuproof list gpus)");
-	reference_release(&reference);
+	report_reference_release(&reference);
 	view_release(&view);
 	result_release(&result);
 }
@@ -187,7 +190,7 @@ static void page(struct text *html, const char *gpus)
 
 	stream_result(&results[0], "NVIDIA H200", false);
 	stream_result(&results[1], "Tesla K80", true);
-	if (report_render(results, 2, &options, html, &err) != STATUS_OK)
+	if (html_render_report(results, 2, &options, html, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	result_release(&results[0]);
 	result_release(&results[1]);
@@ -258,11 +261,11 @@ static void what_no_card_can_do_is_doubted(void **state)
 
 	(void)state;
 	stream_result(&result, "Tesla K80", true);
-	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
+	assert_int_equal(html_render_report(&result, 1, &options, &html, &err), STATUS_OK);
 	assert_int_equal(occurrences(html.data, "! above the peak: another GPU, or a cache?"), 0);
 	text_release(&html);
 	result.cases[0].metrics[0].value = 3e12;
-	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
+	assert_int_equal(html_render_report(&result, 1, &options, &html, &err), STATUS_OK);
 	assert_int_equal(occurrences(html.data, "! above the peak: another GPU, or a cache?"), 1);
 	text_release(&html);
 	result_release(&result);
@@ -304,15 +307,16 @@ static void performance_per_watt_is_next_to_data_sheets(void **state)
 	m->name = xstrdup("matmul.flops_per_joule");
 	m->value = 1.4e11;
 	view_init(&rig.view, rig.results, 2);
-	assert_int_equal(reference_collect(&rig.reference, &rig.view, "all", "", &err), STATUS_OK);
-	row = reference_row(&rig.reference, "efficiency_fp32", "");
+	assert_int_equal(report_reference_collect(&rig.reference, &rig.view, "all", "", &err),
+			 STATUS_OK);
+	row = report_reference_row(&rig.reference, "efficiency_fp32", "");
 	assert_non_null(row);
 	h200 = card_named(&rig.reference, "H200");
 	k80 = card_named(&rig.reference, "K80");
 	assert_float_equal(row->cells[h200][MEASURED].value, 1.4e11, 1);
 	assert_false(isfinite(row->cells[k80][MEASURED].value));
 	/* No bound: work may take less than the limit. */
-	assert_true(isnan(reference_peak(&rig.reference, row, h200)));
+	assert_true(isnan(report_reference_peak(&rig.reference, row, h200)));
 	rig_close(&rig);
 }
 
@@ -362,7 +366,7 @@ static void a_page_of_a_dozen_measured_gpus_is_small_and_fast(void **state)
 				snprintf(results[i].devices[d].name,
 					 sizeof(results[i].devices[d].name), "%s", names[i]);
 	}
-	assert_int_equal(report_render(results, ARRAY_SIZE(names), &options, &html, &err),
+	assert_int_equal(html_render_report(results, ARRAY_SIZE(names), &options, &html, &err),
 			 STATUS_OK);
 	assert_true(html.length < 200000);
 	text_release(&html);
@@ -382,13 +386,13 @@ static void the_config_can_ask_for_it(void **state)
 
 	(void)state;
 	stream_result(&result, "NVIDIA H200", false);
-	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
+	assert_int_equal(html_render_report(&result, 1, &options, &html, &err), STATUS_OK);
 	assert_null(strstr(html.data, "id=\"matrix\""));
 	text_release(&html);
 	result.settings = xmalloc(sizeof(settings));
 	memcpy(result.settings, settings, sizeof(settings));
 	result.setting_count = 1;
-	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
+	assert_int_equal(html_render_report(&result, 1, &options, &html, &err), STATUS_OK);
 	assert_non_null(strstr(html.data, "id=\"matrix\""));
 	/* The head says what is compared. */
 	assert_non_null(strstr(html.data, "<h1>From Kepler to Hopper"));
@@ -407,7 +411,7 @@ static void the_link_between_cards_is_a_question(void **state)
 	(void)state;
 	assert_int_equal(result_read(&result, TESTS_DIR "/data/quick_h200_x2.json", &err),
 			 STATUS_OK);
-	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
+	assert_int_equal(html_render_report(&result, 1, &options, &html, &err), STATUS_OK);
 	assert_non_null(strstr(html.data, "GPU to GPU <b>"));
 	text_release(&html);
 	result_release(&result);
@@ -424,7 +428,7 @@ static void training_is_a_question(void **state)
 
 	(void)state;
 	assert_int_equal(result_read(&result, TESTS_DIR "/data/quick_h200.json", &err), STATUS_OK);
-	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
+	assert_int_equal(html_render_report(&result, 1, &options, &html, &err), STATUS_OK);
 	assert_null(strstr(html.data, "ResNet-50, FP32 <b>"));
 	/* Labels stand at the newest card: this line ends before it and names its last card. */
 	assert_non_null(strstr(html.data, " ResNet-50, V100</text>"));
@@ -454,7 +458,7 @@ static void training_is_a_question(void **state)
 					       .n = 1 };
 	}
 	/* 1038 is 20 times the best of the K80's 49.48 to 52.4; 2400 is of another precision. */
-	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
+	assert_int_equal(html_render_report(&result, 1, &options, &html, &err), STATUS_OK);
 	assert_non_null(strstr(html.data, "ResNet-50, FP32 <b>20×</b>"));
 	text_release(&html);
 	result_release(&result);

@@ -23,7 +23,7 @@
 #include "run/journal.h"
 
 /* A line for all nodes with the same reason. */
-static void print_losses(const struct result *result)
+static void run_fleet_print_losses(const struct result *result)
 {
 	bool *told = xcalloc(result->node_count + 1, sizeof(*told));
 
@@ -57,20 +57,20 @@ static int fleet_run_finish(struct run_request *a, struct result *result, enum s
 		printf("%zu node%s: %zu complete", result->node_count,
 		       text_plural(result->node_count), result->node_count - lost);
 		printf(lost ? ", %zu not\n" : "\n", lost);
-		print_losses(result);
+		run_fleet_print_losses(result);
 	}
 	if (result->judgement) {
 		print_verdicts(result->judgement, false);
 	} else if (a->check.wanted && status != STATUS_INTERRUPTED) {
-		code = command_fail(err);
+		code = cli_command_fail(err);
 	} else if (!a->quiet) {
-		run_print_judgement(result, a->directory);
+		run_summary_print_judgement(result, a->directory);
 	}
-	code = run_graver_code(result_exit_code(result), code);
-	if (run_publish_nodes(a, result, &unpublished) != STATUS_OK)
-		code = run_first_code(code, command_fail(&unpublished));
+	code = one_node_graver_code(result_exit_code(result), code);
+	if (one_node_publish_nodes(a, result, &unpublished) != STATUS_OK)
+		code = one_node_first_code(code, cli_command_fail(&unpublished));
 	if (status == STATUS_INTERRUPTED) {
-		run_print_resume(a->directory);
+		run_summary_print_resume(a->directory);
 		return stopped_by == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
 	}
 	if (status != STATUS_OK)
@@ -79,7 +79,7 @@ static int fleet_run_finish(struct run_request *a, struct result *result, enum s
 }
 
 /* While nodes run, the document counts only nodes. */
-static void count_outcomes(struct run_status *status, const struct result *result)
+static void run_fleet_count_outcomes(struct run_status *status, const struct result *result)
 {
 	size_t *const counts[] = { [CASE_OK] = &status->ok,
 				   [CASE_SKIPPED] = &status->skipped,
@@ -120,7 +120,7 @@ static bool run_fleet_holds(const struct suspects *s, const char *key)
 	return s->count && bsearch(&key, s->keys, s->count, sizeof(*s->keys), run_fleet_by_text);
 }
 
-static bool is_suspect(const struct suspects *s, const struct case_result *c)
+static bool run_fleet_is_suspect(const struct suspects *s, const struct case_result *c)
 {
 	char *point, *key;
 	bool found = run_fleet_holds(s, c->id);
@@ -136,9 +136,9 @@ static bool is_suspect(const struct suspects *s, const struct case_result *c)
 }
 
 /* Sends node `n` the list of cases to measure again; returns their number. */
-static size_t tell_node(const struct result *result, const struct result_node *n,
-			const struct suspects *s, size_t *at, const char *directory,
-			struct error *err)
+static size_t run_fleet_tell_node(const struct result *result, const struct result_node *n,
+				  const struct suspects *s, size_t *at, const char *directory,
+				  struct error *err)
 {
 	struct text ids = TEXT_EMPTY;
 	size_t count = 0;
@@ -150,7 +150,7 @@ static size_t tell_node(const struct result *result, const struct result_node *n
 
 		if (!c->node || strcmp(c->node, n->name) != 0)
 			break;
-		if (n->status != NODE_OK || c->status != CASE_OK || !is_suspect(s, c))
+		if (n->status != NODE_OK || c->status != CASE_OK || !run_fleet_is_suspect(s, c))
 			continue;
 		id = case_id_on_node(c);
 		text_addf(&ids, "%s\n", id);
@@ -168,8 +168,8 @@ static size_t tell_node(const struct result *result, const struct result_node *n
 }
 
 /* Returns the number of cases, and of nodes, to measure again. */
-static size_t tell_nodes(const struct result *result, const char *directory, size_t *nodes,
-			 struct error *err)
+static size_t run_fleet_tell_nodes(const struct result *result, const char *directory,
+				   size_t *nodes, struct error *err)
 {
 	struct suspects s = { 0 };
 	size_t cases = 0, at = 0;
@@ -189,7 +189,8 @@ static size_t tell_nodes(const struct result *result, const char *directory, siz
 	if (s.count)
 		qsort(s.keys, s.count, sizeof(*s.keys), run_fleet_by_text);
 	for (size_t i = 0; i < result->node_count && s.count && !err->status; i++) {
-		size_t count = tell_node(result, &result->nodes[i], &s, &at, directory, err);
+		size_t count =
+			run_fleet_tell_node(result, &result->nodes[i], &s, &at, directory, err);
 
 		cases += count;
 		*nodes += count > 0;
@@ -206,9 +207,9 @@ static size_t tell_nodes(const struct result *result, const char *directory, siz
  * judged again; the number of rounds does not depend on the number of nodes. `result` and
  * DIR/result.json then cover all launches. Returns as fleet_run() if a round is stopped.
  */
-static enum status repeat_undecided(struct run_check *check, const struct config *config,
-				    const struct fleet_options *options, struct result *result,
-				    struct error *err)
+static enum status run_fleet_repeat_undecided(struct run_check *check, const struct config *config,
+					      const struct fleet_options *options,
+					      struct result *result, struct error *err)
 {
 	struct fleet_options again = *options;
 	enum status status = run_check_nodes(check, config, options->directory, result, err);
@@ -217,7 +218,7 @@ static enum status repeat_undecided(struct run_check *check, const struct config
 	again.before = result;
 	for (int round = 0; round < CONFIRM_ROUNDS && status == STATUS_OK; round++) {
 		struct result next;
-		size_t nodes, cases = tell_nodes(result, options->directory, &nodes, err);
+		size_t nodes, cases = run_fleet_tell_nodes(result, options->directory, &nodes, err);
 
 		if (err->status || !cases)
 			return err->status;
@@ -260,40 +261,40 @@ int run_fleet(struct run_request *a, const struct config *config, const char *la
 	if ((!a->resume && journal_vacant(a->directory, &err) != STATUS_OK) ||
 	    run_events_open(&events, a->events, a->directory, &err) != STATUS_OK ||
 	    signals_begin(&err) != STATUS_OK)
-		return command_fail(&err);
+		return cli_command_fail(&err);
 	status = fleet_run(config, &options, &result, &err);
 	if (result.gpuproof_version)
-		run_tell_status(&run_status, a->directory,
-				a->check.wanted ? "judging" : "writing the report");
+		one_node_tell_status(&run_status, a->directory,
+				     a->check.wanted ? "judging" : "writing the report");
 	/* Also judges the result if too few nodes are left. */
 	if (a->check.wanted && status == STATUS_UNSUPPORTED)
 		run_check_nodes(&a->check, config, a->directory, &result, &unjudged);
 	else if (a->check.wanted && status == STATUS_OK)
-		status = repeat_undecided(&a->check, config, &options, &result, &err);
+		status = run_fleet_repeat_undecided(&a->check, config, &options, &result, &err);
 	/* Otherwise the run never started. */
 	code = result.gpuproof_version ? fleet_run_finish(a, &result, status, stopped_by, &err)
-				       : command_fail(&err);
+				       : cli_command_fail(&err);
 	if (result.gpuproof_version) {
 		run_events_rest(&events, &result);
 		run_events_finish(&events, &result);
-		count_outcomes(&run_status, &result);
-		run_end_status(&run_status, a->directory, &result, code);
+		run_fleet_count_outcomes(&run_status, &result);
+		one_node_end_status(&run_status, a->directory, &result, code);
 	}
 	error_clear(&err);
 	if (run_events_close(&events, &err) != STATUS_OK)
-		code = run_graver_code(code, command_fail(&err));
+		code = one_node_graver_code(code, cli_command_fail(&err));
 	result_release(&result);
 	run_status_release(&run_status);
 	signals_end();
 	return code;
 }
 
-bool run_places_conflict(const struct run_places *places)
+bool run_fleet_places_conflict(const struct run_places *places)
 {
 	return (places->simulated > 0) + (places->hosts != NULL) + (places->launch != NULL) > 1;
 }
 
-void run_places_override(const struct run_places *places, struct overrides *overrides)
+void run_fleet_places_override(const struct run_places *places, struct overrides *overrides)
 {
 	const char *launcher = places->simulated ? "simulate"
 			       : places->hosts   ? "mpirun"
@@ -323,7 +324,7 @@ static const struct copier {
 	  "gpuproof run fleet --launch 'flux run --nodes=4 --tasks-per-node=1'" },
 };
 
-bool run_is_copied(void)
+bool run_fleet_is_copied(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(copiers); i++) {
 		const char *text = getenv(copiers[i].variable);

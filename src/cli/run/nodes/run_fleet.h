@@ -12,9 +12,9 @@ struct run_places {
 	const char *hosts, *launch; /* NULL: not given */
 };
 #define RUN_PLACES_CONFLICT "give only one of --simulate-nodes, --hosts and --launch"
-bool run_places_conflict(const struct run_places *places);
+bool run_fleet_places_conflict(const struct run_places *places);
 /* Adds the overrides that the options imply. */
-void run_places_override(const struct run_places *places, struct overrides *overrides);
+void run_fleet_places_override(const struct run_places *places, struct overrides *overrides);
 
 /* As run_one_node(). `launch`: the command of --launch, or NULL. */
 int run_fleet(struct run_request *request, const struct config *config, const char *launch);
@@ -23,6 +23,6 @@ int run_fleet(struct run_request *request, const struct config *config, const ch
  * True if a launcher has started several copies of this program. No copy may then be a conductor;
  * prints the right command on stderr.
  */
-bool run_is_copied(void);
+bool run_fleet_is_copied(void);
 
 #endif
