@@ -369,9 +369,9 @@ static enum status burn_run(struct run *run, struct error *err)
 	size_t readings, throttled;
 	enum status status;
 
-	b.recorder = watch_begin(b.device, section_real(section, "reading"),
-				 fmax(INTERVAL_LEAST,
-				      section_real(section, "duration") / INTERVALS_OF_A_RUN));
+	b.recorder = telemetry_watch_begin(b.device, section_real(section, "reading"),
+					   fmax(INTERVAL_LEAST, section_real(section, "duration") /
+									INTERVALS_OF_A_RUN));
 	burn_look_hand_over(&b, true);
 	telemetry_window_begin(run->telemetry);
 	b.deadline = clock_seconds() + run->c->fixed_seconds;
@@ -382,7 +382,7 @@ static enum status burn_run(struct run *run, struct error *err)
 	if (status == STATUS_OK)
 		burn_look_hand_over(&b, true);
 	telemetry_window_end(run->telemetry, &readings, &throttled);
-	watch_end(b.recorder, &watch);
+	telemetry_watch_end(b.recorder, &watch);
 	/* With the device lost, nothing can be closed; the process is about to end. */
 	if (!status_loses_device(status)) {
 		backend_event_destroy(b.start);

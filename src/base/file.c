@@ -36,7 +36,7 @@ bool file_write_all(int fd, const void *bytes, size_t count)
  * Creates a new file in the folder of `path` with default permissions; mkostemp() alone would deny
  * access to other users.
  */
-static int open_temporary(const char *path, char **name)
+static int file_open_temporary(const char *path, char **name)
 {
 	mode_t mask = umask(0);
 	int fd;
@@ -63,7 +63,7 @@ enum status file_output_open(struct file_output *o, const char *path, struct err
 		if (lstat(path, &there) == 0 && S_ISLNK(there.st_mode))
 			o->path = realpath(path, NULL);
 		o->path = o->path ? o->path : xstrdup(path);
-		o->fd = open_temporary(o->path, &o->temporary);
+		o->fd = file_open_temporary(o->path, &o->temporary);
 	}
 	if (o->fd >= 0)
 		return STATUS_OK;

@@ -34,7 +34,7 @@ static const struct {
 	{ "trainmem", "trial_time" },     { "transfer", "copy_kernel" },
 };
 
-bool former_key_is_retired(const char *suite, const char *key)
+bool former_names_key_is_retired(const char *suite, const char *key)
 {
 	for (size_t i = 0; i < sizeof(retired_keys) / sizeof(retired_keys[0]); i++)
 		if ((!suite || strcmp(retired_keys[i].suite, suite) == 0) &&

@@ -31,6 +31,6 @@ extern const struct former_name former_names[]; /* terminated by a row whose `fo
 const char *former_name_current(enum name_kind kind, const char *scope, const char *name);
 
 /* True for a key that `suite` once had; NULL: that any suite had. */
-bool former_key_is_retired(const char *suite, const char *key);
+bool former_names_key_is_retired(const char *suite, const char *key);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 
-static void *exit_if_null(void *p, size_t size)
+static void *memory_exit_if_null(void *p, size_t size)
 {
 	if (!p && size) {
 		fprintf(stderr, "gpuproof: out of host memory: cannot allocate %zu bytes\n", size);
@@ -22,25 +22,25 @@ static void *exit_if_null(void *p, size_t size)
 
 void *xmalloc(size_t size)
 {
-	return exit_if_null(malloc(size ? size : 1), size);
+	return memory_exit_if_null(malloc(size ? size : 1), size);
 }
 
 void *xcalloc(size_t count, size_t size)
 {
-	return exit_if_null(calloc(count ? count : 1, size ? size : 1), count);
+	return memory_exit_if_null(calloc(count ? count : 1, size ? size : 1), count);
 }
 
 void *xcalloc_aligned(size_t alignment, size_t size)
 {
-	return memset(exit_if_null(aligned_alloc(alignment, size), size), 0, size);
+	return memset(memory_exit_if_null(aligned_alloc(alignment, size), size), 0, size);
 }
 
 void *xrealloc(void *old, size_t count, size_t size)
 {
 	if (size && count > SIZE_MAX / size)
-		exit_if_null(NULL, SIZE_MAX);
+		memory_exit_if_null(NULL, SIZE_MAX);
 	size *= count;
-	return exit_if_null(realloc(old, size ? size : 1), size);
+	return memory_exit_if_null(realloc(old, size ? size : 1), size);
 }
 
 char *xstrdup(const char *s)
@@ -67,7 +67,7 @@ char *xasprintf(const char *format, ...)
 	va_start(ap, format);
 	length = vasprintf(&s, format, ap);
 	va_end(ap);
-	return exit_if_null(length < 0 ? NULL : s, 1);
+	return memory_exit_if_null(length < 0 ? NULL : s, 1);
 }
 
 /*
@@ -92,7 +92,7 @@ static bool memory_is_shared(const char *text)
 	       (uintptr_t)text < (uintptr_t)shared.region + REGION_BYTES;
 }
 
-static bool open_region(void)
+static bool memory_open_region(void)
 {
 	void *region;
 
@@ -109,7 +109,7 @@ static bool open_region(void)
 }
 
 /* Slot of `text`, or the free slot for it. */
-static uint32_t *shared_text_slot(const char *text, size_t length)
+static uint32_t *memory_shared_text_slot(const char *text, size_t length)
 {
 	size_t mask = shared.slot_count - 1;
 	size_t at = (size_t)text_hash(TEXT_HASH_START, text, length) & mask;
@@ -119,7 +119,7 @@ static uint32_t *shared_text_slot(const char *text, size_t length)
 	return &shared.slots[at];
 }
 
-static void shared_slots_double(void)
+static void memory_shared_slots_double(void)
 {
 	uint32_t *old = shared.slots;
 	size_t count = shared.slot_count;
@@ -130,12 +130,12 @@ static void shared_slots_double(void)
 		if (old[i]) {
 			const char *text = shared.region + old[i] - 1;
 
-			*shared_text_slot(text, strlen(text)) = old[i];
+			*memory_shared_text_slot(text, strlen(text)) = old[i];
 		}
 	free(old);
 }
 
-void shared_text(char **text)
+void memory_shared_text(char **text)
 {
 	size_t length = *text ? strlen(*text) : 0;
 	uint32_t *slot;
@@ -143,10 +143,10 @@ void shared_text(char **text)
 	if (!*text || length > LONGEST)
 		return;
 	pthread_mutex_lock(&shared.lock);
-	if (open_region() && !memory_is_shared(*text)) {
+	if (memory_open_region() && !memory_is_shared(*text)) {
 		if (2 * shared.count >= shared.slot_count)
-			shared_slots_double();
-		slot = shared_text_slot(*text, length);
+			memory_shared_slots_double();
+		slot = memory_shared_text_slot(*text, length);
 		if (!*slot && shared.used + length + 1 <= REGION_BYTES) {
 			memcpy(shared.region + shared.used, *text, length + 1);
 			*slot = (uint32_t)shared.used + 1;
@@ -161,7 +161,7 @@ void shared_text(char **text)
 	pthread_mutex_unlock(&shared.lock);
 }
 
-void shared_text_free(char *text)
+void memory_shared_text_free(char *text)
 {
 	if (!memory_is_shared(text))
 		free(text);

@@ -30,12 +30,12 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * String interning: strings that many structs have in common are stored once, such as names of
  * suites, metrics and units in the cases of 10,000 nodes. Replaces *text, allocated with malloc(),
  * by the shared copy, which must not be changed, lives until the process ends, and is released only
- * with shared_text_free(). NULL, a shared string, and a string for which there is no room stay
- * unchanged. Thread-safe.
+ * with memory_shared_text_free(). NULL, a shared string, and a string for which there is no room
+ * stay unchanged. Thread-safe.
  */
-void shared_text(char **text);
+void memory_shared_text(char **text);
 /* free() that ignores shared strings. */
-void shared_text_free(char *text);
+void memory_shared_text_free(char *text);
 
 /*
  * Makes room for one more element at the end of a growing array:

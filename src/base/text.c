@@ -204,7 +204,7 @@ char *text_harmless(const char *s)
 }
 
 /* Levenshtein distance for words of at most 63 characters; longer ones are far from all others. */
-static size_t levenshtein_distance(const char *a, const char *b)
+static size_t text_levenshtein_distance(const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b);
 	size_t row[64];
@@ -235,7 +235,7 @@ const char *text_nearest(const char *word, const char *const *names)
 	size_t best_distance = limit + 1;
 
 	for (; *names; names++) {
-		size_t d = levenshtein_distance(word, *names);
+		size_t d = text_levenshtein_distance(word, *names);
 
 		if (d < best_distance) {
 			best = *names;

@@ -146,7 +146,7 @@ enum status units_parse_quantity(const char *s, const char *unit, double *value,
 }
 
 /* Factor of the prefix in front of exactly `unit`; 0: not that unit. */
-static double prefix_before(const char *s, const char *unit)
+static double units_prefix_before(const char *s, const char *unit)
 {
 	static const struct known_unit binary[] = { { "Ki", 0x1p10, 0 },
 						    { "Mi", 0x1p20, 0 },
@@ -180,7 +180,8 @@ enum status units_parse_unit(const char *s, const char **unit, double *factor, s
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(result_units); i++) {
 		/* A ratio has no prefix: "k1" is not a unit. */
-		*factor = i ? prefix_before(s, result_units[i]) : strcmp(s, result_units[i]) == 0;
+		*factor = i ? units_prefix_before(s, result_units[i])
+			    : strcmp(s, result_units[i]) == 0;
 		*unit = result_units[i];
 		if (*factor > 0)
 			return STATUS_OK;
@@ -294,7 +295,7 @@ char *units_all(char *out, size_t size)
 }
 
 /* Units that are usually written with an SI prefix. */
-static bool takes_prefix(const char *unit)
+static bool units_takes_prefix(const char *unit)
 {
 	static const char *const names[] = { "s",   "B",         "B/s",   "FLOP/s", "FLOP",
 					     "Hz",  "samples/s", "ops/s", "J",      "FLOP/J",
@@ -330,7 +331,7 @@ double units_prefix(double value, const char *unit, const char **prefix)
 		*prefix = names[best];
 		return factor;
 	}
-	if (!takes_prefix(unit) || !isfinite(value) || magnitude == 0)
+	if (!units_takes_prefix(unit) || !isfinite(value) || magnitude == 0)
 		return 1;
 	for (best = last; best > first; best--)
 		if (magnitude >= si_prefixes[best].factor * 0.99995)
@@ -365,7 +366,7 @@ static char *units_format_digits(double value, const char *unit, int significant
 	double shown = value / factor;
 	bool bare = !*unit || strcmp(unit, "1") == 0, binary = strcmp(unit, UNITS_BINARY) == 0;
 	int digits = binary && shown == floor(shown) ? 0 : units_decimals(shown, significant);
-	bool prefixed = binary || takes_prefix(unit);
+	bool prefixed = binary || units_takes_prefix(unit);
 
 	unit = units_after_prefix(unit, factor);
 	if (isnan(value)) {
@@ -399,7 +400,7 @@ char *units_brief(double value, const char *unit, char *out, size_t size)
  * "64 MiB", "192 KiB": sizes given in powers of two are shown in the same way. False: not such a
  * size.
  */
-static bool binary_size(double value, const char *unit, char *out, size_t size)
+static bool units_binary_size(double value, const char *unit, char *out, size_t size)
 {
 	static const char *const names[] = { "KiB", "MiB", "GiB", "TiB" };
 	uint64_t count = value >= 1024 && value < 0x1p63 ? (uint64_t)value : 0, odd;
@@ -421,5 +422,5 @@ static bool binary_size(double value, const char *unit, char *out, size_t size)
 
 char *units_format(double value, const char *unit, char *out, size_t size)
 {
-	return binary_size(value, unit, out, size) ? out : units_si(value, unit, out, size);
+	return units_binary_size(value, unit, out, size) ? out : units_si(value, unit, out, size);
 }

@@ -80,7 +80,7 @@ enum status cli_command_read_results(struct call *call, int first)
 
 enum status cli_command_open_history(struct call *call, const char *db, enum store_mode mode)
 {
-	return store_open(&call->history, history_file(db), mode, &call->err);
+	return sqlite_store_open(&call->history, history_file(db), mode, &call->err);
 }
 
 bool cli_command_action_takes(const struct action *action, const struct option_row *option)
@@ -192,7 +192,7 @@ int cli_command_execute(const struct command *command, int argc, char **argv)
 		code = action.run(&call);
 	if (call.err.status != STATUS_OK)
 		code = cli_command_fail(&call.err);
-	store_close(call.history);
+	sqlite_store_close(call.history);
 	if (command->end)
 		code = command->end(&call, code);
 	result_list_release(&call.results);

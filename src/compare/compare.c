@@ -12,7 +12,7 @@
 const char *const change_names[CHANGE_COUNT + 1] = { "REGRESSED", "INCONCLUSIVE", "IMPROVED",
 						     "UNCHANGED", "NOT COMPARED", NULL };
 
-const char *change_name(enum change change)
+const char *compare_change_name(enum change change)
 {
 	return change_names[change];
 }
@@ -54,7 +54,7 @@ void comparison_give_reason(struct comparison_row *row, const char *side, const 
 }
 
 /* Mean SM clock during a case, over its launches; NaN: unknown. */
-static double subject_mean_clock(const struct subject *s)
+static double compare_subject_mean_clock(const struct subject *s)
 {
 	double sum = 0;
 	size_t n = 0;
@@ -120,8 +120,8 @@ static bool compare_have_ratio(const struct comparison *out, const struct observ
 		comparison_give_reason(row, out->name_a, a->reason);
 	else if (compare_both_zero(a, b, row) || compare_out_of_nothing(out, a, b, better, row))
 		return false;
-	else if (figure_worst_value(a->values, a->count, BETTER_HIGHER) > 0 &&
-		 figure_worst_value(b->values, b->count, BETTER_HIGHER) > 0)
+	else if (figure_kind_worst_value(a->values, a->count, BETTER_HIGHER) > 0 &&
+		 figure_kind_worst_value(b->values, b->count, BETTER_HIGHER) > 0)
 		return true;
 	else
 		comparison_give_reason(row,
@@ -148,7 +148,7 @@ static void compare_metric(struct comparing *k, const struct subject *a, const s
 	row->launches_b = after.count;
 	row->wrong = after.verdict == VERDICT_FAIL;
 	/* Corrects for the clock: a clock lower by x slows work down by at most x. */
-	row->at_same_clock = subject_mean_clock(b) / subject_mean_clock(a);
+	row->at_same_clock = compare_subject_mean_clock(b) / compare_subject_mean_clock(a);
 	if (compare_have_ratio(k->out, &before, &after, m->better, row)) {
 		/* Intervals and verdicts follow when all pairs are known. */
 		ARRAY_GROW(k->pairs, k->pair_count, k->pair_capacity);
@@ -171,7 +171,7 @@ static void compare_metric(struct comparing *k, const struct subject *a, const s
 static bool compare_is_main(const struct case_result *c, const char *name)
 {
 	const struct metric_value *m = case_metric(c, name);
-	const struct metric *row = metric_find(name);
+	const struct metric *row = schema_metric_find(name);
 
 	return m && (m->headline || (row && row->headline && case_is_unsettled(c, m)));
 }
@@ -250,8 +250,8 @@ static enum status compare_cases(struct comparing *k, struct error *err)
 	enum status status;
 	bool *taken;
 
-	subjects_collect(&a, input->a, input->a_count);
-	subjects_collect(&b, input->b, input->b_count);
+	observation_subjects_collect(&a, input->a, input->a_count);
+	observation_subjects_collect(&b, input->b, input->b_count);
 	taken = xcalloc(b.count + 1, sizeof(*taken));
 	for (size_t i = 0; i < a.count; i++) {
 		const struct subject *other = compared_subject(input, &a.items[i], &b, i);
@@ -267,7 +267,7 @@ static enum status compare_cases(struct comparing *k, struct error *err)
 		if (!taken[i])
 			compare_add_missing(k->out, &b.items[i], 'A');
 	free(taken);
-	compare_resemblance(k);
+	compare_pair_resemblance(k);
 	status = compare_pairs(k, err);
 	compare_hosts(k);
 	for (size_t i = 0; i < k->pair_count; i++) {
@@ -275,8 +275,8 @@ static enum status compare_cases(struct comparing *k, struct error *err)
 		observation_release(&k->pairs[i].after);
 	}
 	free(k->pairs);
-	subjects_release(&a);
-	subjects_release(&b);
+	observation_subjects_release(&a);
+	observation_subjects_release(&b);
 	return status;
 }
 
@@ -293,9 +293,9 @@ static void compare_find_faults(const struct comparison_input *input, struct com
 	for (size_t i = 0; i < verdicts.count; i++) {
 		const struct verdict_check *check = &verdicts.checks[i];
 
-		if (!check_is_data_fault(check) && check->cause != CAUSE_GPU_CRITICAL_ERROR)
+		if (!verdict_check_is_data_fault(check) && check->cause != CAUSE_GPU_CRITICAL_ERROR)
 			continue;
-		out->data_fault = out->data_fault || check_is_data_fault(check);
+		out->data_fault = out->data_fault || verdict_check_is_data_fault(check);
 		ARRAY_GROW(out->faults, out->fault_count, out->fault_capacity);
 		out->faults[out->fault_count++] =
 			xasprintf("%s%s%s", check->case_id, *check->case_id ? ": " : "",
@@ -364,7 +364,7 @@ enum status compare_results(const struct comparison_input *input, struct compari
 				    .resemblance = NAN };
 	compare_environments(input, out);
 	if (!out->same_run && compare_cases(&k, err) != STATUS_OK) {
-		comparison_release(out);
+		compare_json_comparison_release(out);
 		return err->status;
 	}
 	compare_find_faults(input, out);
@@ -372,7 +372,7 @@ enum status compare_results(const struct comparison_input *input, struct compari
 	return STATUS_OK;
 }
 
-static const struct device_info *by_uuid(const struct result *result, const char *uuid)
+static const struct device_info *compare_by_uuid(const struct result *result, const char *uuid)
 {
 	for (size_t i = 0; *uuid && i < result->device_count; i++)
 		if (strcmp(result->devices[i].uuid, uuid) == 0)
@@ -383,16 +383,16 @@ static const struct device_info *by_uuid(const struct result *result, const char
 const char *compared_device(const struct result *a, const struct result *b, const char *id)
 {
 	const struct device_info *device = result_device(a, id);
-	const struct device_info *same = device ? by_uuid(b, device->uuid) : NULL;
+	const struct device_info *same = device ? compare_by_uuid(b, device->uuid) : NULL;
 	const struct device_info *namesake = result_device(b, id);
 
 	if (same)
 		return same->id;
-	return namesake && by_uuid(a, namesake->uuid) ? NULL : id;
+	return namesake && compare_by_uuid(a, namesake->uuid) ? NULL : id;
 }
 
-static bool same_devices(const struct comparison_input *input, const struct case_result *a,
-			 const struct case_result *b)
+static bool compare_same_devices(const struct comparison_input *input, const struct case_result *a,
+				 const struct case_result *b)
 {
 	if (a->device_count != b->device_count)
 		return false;
@@ -413,12 +413,12 @@ const struct subject *compared_subject(const struct comparison_input *input,
 
 	/* Usually both sides have the same order of cases. */
 	if (expected < b->count && strcmp(b->items[expected].first->id, c->id) == 0 &&
-	    same_devices(input, c, b->items[expected].first))
+	    compare_same_devices(input, c, b->items[expected].first))
 		return &b->items[expected];
 	for (size_t i = 0; i < b->count; i++)
 		if ((strcmp(b->items[i].first->id, c->id) == 0 ||
 		     cases_share_point(c, b->items[i].first)) &&
-		    same_devices(input, c, b->items[i].first))
+		    compare_same_devices(input, c, b->items[i].first))
 			return &b->items[i];
 	return NULL;
 }

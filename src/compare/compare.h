@@ -46,7 +46,7 @@ enum change {
 };
 /* "REGRESSED", ..., "NOT COMPARED"; NULL-terminated */
 extern const char *const change_names[CHANGE_COUNT + 1];
-const char *change_name(enum change change);
+const char *compare_change_name(enum change change);
 
 /* `char *` are owned. Standard deviations are ratios, NaN: unknown. */
 struct comparison_row {
@@ -141,7 +141,7 @@ struct comparison_input {
 /* Returns STATUS_OK, or the error of reading the history; `out` is then released. */
 enum status compare_results(const struct comparison_input *input, struct comparison *out,
 			    struct error *err);
-void comparison_release(struct comparison *comparison);
+void compare_json_comparison_release(struct comparison *comparison);
 
 /*
  * True if two results of the same machine with the same number of launches overlap in time: `run
@@ -155,14 +155,14 @@ bool compare_taken_in_turns(const struct result *a, const struct result *b);
  * nothing can be compared, else 0. Grouped figures are
  * left out.
  */
-int comparison_gate(const struct comparison *comparison);
+int compare_whole_gate(const struct comparison *comparison);
 /*
- * Exit code for --fail-on certain: as comparison_gate(), except that inconclusive and possible rows
- * give 0. 4 if something was not compared.
+ * Exit code for --fail-on certain: as compare_whole_gate(), except that inconclusive and possible
+ * rows give 0. 4 if something was not compared.
  */
-int comparison_gate_certain(const struct comparison *comparison);
+int compare_whole_gate_certain(const struct comparison *comparison);
 /* True if the two sides have no metric in common. */
-bool comparison_is_empty(const struct comparison *comparison);
+bool compare_whole_is_empty(const struct comparison *comparison);
 
 /* Compares the environments: model, driver, facts, settings, clocks (compare_environment.c). */
 void compare_environments(const struct comparison_input *input, struct comparison *out);

@@ -13,8 +13,8 @@
 
 #define CLOCK_MARGIN 0.01
 
-static void environment_add_difference(struct comparison *out, const char *name, const char *a,
-				       const char *b)
+static void compare_environment_add_difference(struct comparison *out, const char *name,
+					       const char *a, const char *b)
 {
 	/* Strings of a result in memory may be NULL. */
 	a = a ? a : "";
@@ -26,7 +26,7 @@ static void environment_add_difference(struct comparison *out, const char *name,
 		(struct difference){ .name = xstrdup(name), .a = xstrdup(a), .b = xstrdup(b) };
 }
 
-static const char *environment_fact_of(const struct result *r, const char *name)
+static const char *compare_environment_fact_of(const struct result *r, const char *name)
 {
 	for (size_t i = 0; i < r->environment_count; i++)
 		if (strcmp(r->environment[i].name, name) == 0)
@@ -34,64 +34,65 @@ static const char *environment_fact_of(const struct result *r, const char *name)
 	return COMPARE_MISSING;
 }
 
-static void compare_device(const struct device_info *a, const struct device_info *b,
-			   struct comparison *out)
+static void compare_environment_device(const struct device_info *a, const struct device_info *b,
+				       struct comparison *out)
 {
 	char *name = xasprintf("%s name", a->id);
 	char before[96], after[96];
 
-	environment_add_difference(out, name, a->name, b->name);
+	compare_environment_add_difference(out, name, a->name, b->name);
 	free(name);
 	name = xasprintf("%s uuid", a->id);
-	environment_add_difference(out, name, a->uuid, b->uuid);
+	compare_environment_add_difference(out, name, a->uuid, b->uuid);
 	free(name);
 	name = xasprintf("%s id", a->id);
-	environment_add_difference(out, name, a->id, b->id);
+	compare_environment_add_difference(out, name, a->id, b->id);
 	free(name);
 	name = xasprintf("%s module", a->id);
-	environment_add_difference(out, name, a->module, b->module);
+	compare_environment_add_difference(out, name, a->module, b->module);
 	free(name);
 	name = xasprintf("%s ECC", a->id);
-	environment_add_difference(out, name,
-				   a->ecc > 0 ? "on"
-				   : a->ecc   ? COMPARE_MISSING
-					      : "off",
-				   b->ecc > 0 ? "on"
-				   : b->ecc   ? COMPARE_MISSING
-					      : "off");
+	compare_environment_add_difference(out, name,
+					   a->ecc > 0 ? "on"
+					   : a->ecc   ? COMPARE_MISSING
+						      : "off",
+					   b->ecc > 0 ? "on"
+					   : b->ecc   ? COMPARE_MISSING
+						      : "off");
 	free(name);
 	name = xasprintf("%s maximum PCIe link", a->id);
 	snprintf(before, sizeof(before), "generation %d, x%d", a->pcie_generation_max,
 		 a->pcie_width_max);
 	snprintf(after, sizeof(after), "generation %d, x%d", b->pcie_generation_max,
 		 b->pcie_width_max);
-	environment_add_difference(out, name, before, after);
+	compare_environment_add_difference(out, name, before, after);
 	free(name);
 	name = xasprintf("%s maximum clock", a->id);
-	environment_add_difference(out, name,
-				   units_format(a->clock_hz, "Hz", before, sizeof(before)),
-				   units_format(b->clock_hz, "Hz", after, sizeof(after)));
+	compare_environment_add_difference(out, name,
+					   units_format(a->clock_hz, "Hz", before, sizeof(before)),
+					   units_format(b->clock_hz, "Hz", after, sizeof(after)));
 	free(name);
 }
 
-static void compare_devices(const struct result *a, const struct result *b, struct comparison *out)
+static void compare_environment_devices(const struct result *a, const struct result *b,
+					struct comparison *out)
 {
 	for (size_t i = 0; i < a->device_count; i++) {
 		const char *id = compared_device(a, b, a->devices[i].id);
 		const struct device_info *other = id ? result_device(b, id) : NULL;
 
 		if (other)
-			compare_device(&a->devices[i], other, out);
+			compare_environment_device(&a->devices[i], other, out);
 		else
-			environment_add_difference(out, a->devices[i].id, a->devices[i].name,
-						   COMPARE_MISSING);
+			compare_environment_add_difference(out, a->devices[i].id,
+							   a->devices[i].name, COMPARE_MISSING);
 	}
 	for (size_t i = 0; i < b->device_count; i++) {
 		const char *id = compared_device(b, a, b->devices[i].id);
 
 		if (!id || !result_device(a, id))
-			environment_add_difference(out, b->devices[i].id, COMPARE_MISSING,
-						   b->devices[i].name);
+			compare_environment_add_difference(out, b->devices[i].id, COMPARE_MISSING,
+							   b->devices[i].name);
 	}
 }
 
@@ -100,7 +101,7 @@ static void compare_devices(const struct result *a, const struct result *b, stru
  * launches is shown with every ratio, and an interleaved comparison takes one launch per side at a
  * time.
  */
-static bool setting_changes_comparison(const struct result_setting *s)
+static bool compare_environment_setting_matters(const struct result_setting *s)
 {
 	static const char *const of_launches[] = { "launches", "launch_target", "launches_most" };
 
@@ -112,24 +113,25 @@ static bool setting_changes_comparison(const struct result_setting *s)
 }
 
 /* True for a key at its default that only the older version has: not a difference. */
-static bool setting_is_retired(const struct result_setting *s)
+static bool compare_environment_setting_is_retired(const struct result_setting *s)
 {
 	char suite[32];
 
 	return s->origin && strcmp(s->origin, "default") == 0 &&
-	       sscanf(s->section, "suite %31s", suite) == 1 && former_key_is_retired(suite, s->key);
+	       sscanf(s->section, "suite %31s", suite) == 1 &&
+	       former_names_key_is_retired(suite, s->key);
 }
 
-static void compare_setting(const struct result_setting *s, const char *a, const char *b,
-			    struct comparison *out)
+static void compare_environment_setting(const struct result_setting *s, const char *a,
+					const char *b, struct comparison *out)
 {
 	char *name = xasprintf("[%s] %s", s->section, s->key);
 
-	environment_add_difference(out, name, a, b);
+	compare_environment_add_difference(out, name, a, b);
 	free(name);
 }
 
-static bool environment_has_section(const struct result *r, const char *section)
+static bool compare_environment_has_section(const struct result *r, const char *section)
 {
 	for (size_t i = 0; i < r->setting_count; i++)
 		if (strcmp(r->settings[i].section, section) == 0)
@@ -138,42 +140,47 @@ static bool environment_has_section(const struct result *r, const char *section)
 }
 
 /* Reports a section that only one side has in one line. */
-static void compare_sections(const struct result *a, const struct result *b, bool first,
-			     struct comparison *out)
+static void compare_environment_sections(const struct result *a, const struct result *b, bool first,
+					 struct comparison *out)
 {
 	for (size_t i = 0; i < a->setting_count; i++) {
 		const struct result_setting *s = &a->settings[i];
 		char *name;
 
 		if ((i && strcmp(s->section, a->settings[i - 1].section) == 0) ||
-		    !setting_changes_comparison(s) || environment_has_section(b, s->section))
+		    !compare_environment_setting_matters(s) ||
+		    compare_environment_has_section(b, s->section))
 			continue;
 		name = xasprintf("[%s]", s->section);
-		environment_add_difference(out, name, first ? "there" : COMPARE_MISSING,
-					   first ? COMPARE_MISSING : "there");
+		compare_environment_add_difference(out, name, first ? "there" : COMPARE_MISSING,
+						   first ? COMPARE_MISSING : "there");
 		free(name);
 	}
 }
 
-static void compare_settings(const struct result *a, const struct result *b, struct comparison *out)
+static void compare_environment_settings(const struct result *a, const struct result *b,
+					 struct comparison *out)
 {
-	compare_sections(a, b, true, out);
-	compare_sections(b, a, false, out);
+	compare_environment_sections(a, b, true, out);
+	compare_environment_sections(b, a, false, out);
 	for (size_t i = 0; i < a->setting_count; i++) {
 		const struct result_setting *s = &a->settings[i];
 		const struct result_setting *other = result_setting(b, s->section, s->key);
 
-		if (setting_changes_comparison(s) && (other || !setting_is_retired(s)) &&
-		    environment_has_section(b, s->section))
-			compare_setting(s, s->value, other ? other->value : COMPARE_MISSING, out);
+		if (compare_environment_setting_matters(s) &&
+		    (other || !compare_environment_setting_is_retired(s)) &&
+		    compare_environment_has_section(b, s->section))
+			compare_environment_setting(s, s->value,
+						    other ? other->value : COMPARE_MISSING, out);
 	}
 	for (size_t i = 0; i < b->setting_count; i++) {
 		const struct result_setting *s = &b->settings[i];
 
-		if (setting_changes_comparison(s) && !setting_is_retired(s) &&
+		if (compare_environment_setting_matters(s) &&
+		    !compare_environment_setting_is_retired(s) &&
 		    !result_setting(a, s->section, s->key) &&
-		    environment_has_section(a, s->section))
-			compare_setting(s, COMPARE_MISSING, s->value, out);
+		    compare_environment_has_section(a, s->section))
+			compare_environment_setting(s, COMPARE_MISSING, s->value, out);
 	}
 }
 
@@ -183,7 +190,7 @@ struct device_clock {
 	size_t cases;
 };
 
-static int environment_by_device(const void *a, const void *b)
+static int compare_environment_by_device(const void *a, const void *b)
 {
 	return strcmp(((const struct device_clock *)a)->device,
 		      ((const struct device_clock *)b)->device);
@@ -193,14 +200,15 @@ static int environment_by_device(const void *a, const void *b)
  * SM clock after the cases of each device of the first result, sorted by device. One pass, because
  * a multi-node result has thousands of devices. The caller frees the array.
  */
-static struct device_clock *environment_clocks_of(const struct result *results, size_t count)
+static struct device_clock *compare_environment_clocks_of(const struct result *results,
+							  size_t count)
 {
 	size_t devices = results[0].device_count;
 	struct device_clock *clocks = xcalloc(devices, sizeof(*clocks));
 
 	for (size_t i = 0; i < devices; i++)
 		clocks[i].device = results[0].devices[i].id;
-	qsort(clocks, devices, sizeof(*clocks), environment_by_device);
+	qsort(clocks, devices, sizeof(*clocks), compare_environment_by_device);
 	for (size_t r = 0; r < count; r++)
 		for (size_t i = 0; i < results[r].case_count; i++) {
 			const struct case_result *c = &results[r].cases[i];
@@ -209,7 +217,7 @@ static struct device_clock *environment_clocks_of(const struct result *results, 
 			if (!c->device || !(c->after.sm_clock_hz > 0))
 				continue;
 			clock = bsearch(&wanted, clocks, devices, sizeof(*clocks),
-					environment_by_device);
+					compare_environment_by_device);
 			if (clock) {
 				clock->sum += c->after.sm_clock_hz;
 				clock->cases++;
@@ -219,32 +227,38 @@ static struct device_clock *environment_clocks_of(const struct result *results, 
 }
 
 /* Mean SM clock after the cases of `device`; 0: unknown. */
-static double device_mean_clock(const struct device_clock *clocks, size_t count, const char *device)
+static double compare_environment_device_mean_clock(const struct device_clock *clocks, size_t count,
+						    const char *device)
 {
 	struct device_clock wanted = { .device = device };
 	const struct device_clock *clock =
-		bsearch(&wanted, clocks, count, sizeof(*clocks), environment_by_device);
+		bsearch(&wanted, clocks, count, sizeof(*clocks), compare_environment_by_device);
 
 	return clock && clock->cases ? clock->sum / (double)clock->cases : 0;
 }
 
-static void compare_clocks(const struct comparison_input *input, struct comparison *out)
+static void compare_environment_clocks(const struct comparison_input *input, struct comparison *out)
 {
-	struct device_clock *of_a = environment_clocks_of(input->a, input->a_count);
-	struct device_clock *of_b = environment_clocks_of(input->b, input->b_count);
+	struct device_clock *of_a = compare_environment_clocks_of(input->a, input->a_count);
+	struct device_clock *of_b = compare_environment_clocks_of(input->b, input->b_count);
 
 	for (size_t i = 0; i < input->a[0].device_count; i++) {
 		const char *id = input->a[0].devices[i].id;
 		const char *other = compared_device(input->a, input->b, id);
-		double a = device_mean_clock(of_a, input->a[0].device_count, id);
-		double b = other ? device_mean_clock(of_b, input->b[0].device_count, other) : 0;
+		double a =
+			compare_environment_device_mean_clock(of_a, input->a[0].device_count, id);
+		double b = other ? compare_environment_device_mean_clock(of_b,
+									 input->b[0].device_count,
+									 other)
+				 : 0;
 		char before[48], after[48], *name;
 
 		if (!(a > 0 && b > 0) || fabs(b / a - 1) <= CLOCK_MARGIN)
 			continue;
 		name = xasprintf("%s mean clock under load", id);
-		environment_add_difference(out, name, units_format(a, "Hz", before, sizeof(before)),
-					   units_format(b, "Hz", after, sizeof(after)));
+		compare_environment_add_difference(out, name,
+						   units_format(a, "Hz", before, sizeof(before)),
+						   units_format(b, "Hz", after, sizeof(after)));
 		free(name);
 	}
 	free(of_a);
@@ -256,18 +270,22 @@ void compare_environments(const struct comparison_input *input, struct compariso
 	const struct result *a = &input->a[0], *b = &input->b[0];
 	char before[32], after[32];
 
-	environment_add_difference(out, "gpuproof", a->gpuproof_version, b->gpuproof_version);
-	compare_devices(a, b, out);
-	compare_clocks(input, out);
+	compare_environment_add_difference(out, "gpuproof", a->gpuproof_version,
+					   b->gpuproof_version);
+	compare_environment_devices(a, b, out);
+	compare_environment_clocks(input, out);
 	for (size_t i = 0; i < a->environment_count; i++)
-		environment_add_difference(out, a->environment[i].name, a->environment[i].value,
-					   environment_fact_of(b, a->environment[i].name));
+		compare_environment_add_difference(
+			out, a->environment[i].name, a->environment[i].value,
+			compare_environment_fact_of(b, a->environment[i].name));
 	for (size_t i = 0; i < b->environment_count; i++)
-		if (strcmp(environment_fact_of(a, b->environment[i].name), COMPARE_MISSING) == 0)
-			environment_add_difference(out, b->environment[i].name, COMPARE_MISSING,
-						   b->environment[i].value);
-	compare_settings(a, b, out);
+		if (strcmp(compare_environment_fact_of(a, b->environment[i].name),
+			   COMPARE_MISSING) == 0)
+			compare_environment_add_difference(out, b->environment[i].name,
+							   COMPARE_MISSING,
+							   b->environment[i].value);
+	compare_environment_settings(a, b, out);
 	snprintf(before, sizeof(before), "%zu", input->a_count);
 	snprintf(after, sizeof(after), "%zu", input->b_count);
-	environment_add_difference(out, "results", before, after);
+	compare_environment_add_difference(out, "results", before, after);
 }

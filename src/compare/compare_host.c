@@ -52,8 +52,8 @@ static size_t compare_host_most_launches(const struct result *results, size_t co
  * Compares medians over launches: one launch disturbed by another tenant must not count. False if a
  * side lacks the metric.
  */
-static bool compare_quantity(const struct comparison_input *in, const struct metric_value *m,
-			     struct yardstick_row *row)
+static bool compare_host_quantity(const struct comparison_input *in, const struct metric_value *m,
+				  struct yardstick_row *row)
 {
 	double *a = xmalloc((compare_host_most_launches(in->a, in->a_count) + 1) * sizeof(*a));
 	double *b = xmalloc((compare_host_most_launches(in->b, in->b_count) + 1) * sizeof(*b));
@@ -73,7 +73,7 @@ static bool compare_quantity(const struct comparison_input *in, const struct met
 	return both;
 }
 
-static void compare_yardsticks(struct comparing *k)
+static void compare_host_yardsticks(struct comparing *k)
 {
 	const struct result *first = &k->input->a[0];
 	struct comparison *out = k->out;
@@ -81,8 +81,9 @@ static void compare_yardsticks(struct comparing *k)
 
 	out->yardstick = xcalloc(first->yardstick_count + 1, sizeof(*out->yardstick));
 	for (size_t i = 0; i < first->yardstick_count; i++)
-		out->yardstick_count += compare_quantity(k->input, &first->yardstick[i],
-							 &out->yardstick[out->yardstick_count]);
+		out->yardstick_count +=
+			compare_host_quantity(k->input, &first->yardstick[i],
+					      &out->yardstick[out->yardstick_count]);
 	for (size_t i = 0; i < out->yardstick_count; i++)
 		sum += log(out->yardstick[i].ratio);
 	if (out->yardstick_count)
@@ -94,12 +95,13 @@ struct common {
 	double shift;                /* median of their ratios */
 };
 
-static bool host_decides_row(const struct comparison_row *row)
+static bool compare_host_decides_row(const struct comparison_row *row)
 {
-	return (figure_is_of_host(row->kind) || row->kind == FIGURE_CPU_WORK) && row->ratio > 0;
+	return (figure_kind_is_of_host(row->kind) || row->kind == FIGURE_CPU_WORK) &&
+	       row->ratio > 0;
 }
 
-static struct common host_common_shift(const struct comparison *c)
+static struct common compare_host_common_shift(const struct comparison *c)
 {
 	double *logs = xmalloc((c->count + 1) * sizeof(*logs));
 	struct common common = { 0 };
@@ -107,7 +109,7 @@ static struct common host_common_shift(const struct comparison *c)
 	for (size_t i = 0; i < c->count; i++) {
 		const struct comparison_row *row = &c->rows[i];
 
-		if (!host_decides_row(row))
+		if (!compare_host_decides_row(row))
 			continue;
 		common.worse += row->ratio > 1 + c->margin;
 		common.better += row->ratio < 1 - c->margin;
@@ -156,7 +158,7 @@ static void compare_host_tell_common(struct comparison *c, const struct common *
 }
 
 /* Marks a change as possible if the host slowed down by as much. */
-static void host_doubt_change(struct comparison *c, struct comparison_row *row, bool common)
+static void compare_host_doubt_change(struct comparison *c, struct comparison_row *row, bool common)
 {
 	bool worse = row->change == CHANGE_REGRESSED, better = row->change == CHANGE_IMPROVED;
 	bool left = worse ? row->low > (1 + c->margin) * c->host_ratio
@@ -179,18 +181,18 @@ void compare_hosts(struct comparing *k)
 	struct common common;
 	bool shared;
 
-	compare_yardsticks(k);
-	common = host_common_shift(c);
+	compare_host_yardsticks(k);
+	common = compare_host_common_shift(c);
 	/* Another machine has another host, and other devices. */
 	shared = !k->input->turns && compare_host_is_common(&common) &&
 		 judge_same_machine(&k->input->a[0], &k->input->b[0]);
 	if (shared)
 		compare_host_tell_common(c, &common);
 	for (size_t i = 0; i < c->count; i++) {
-		if (!host_decides_row(&c->rows[i]))
+		if (!compare_host_decides_row(&c->rows[i]))
 			continue;
 		c->rows[i].at_same_host = c->rows[i].ratio / c->host_ratio;
 		if (!k->input->turns)
-			host_doubt_change(c, &c->rows[i], shared);
+			compare_host_doubt_change(c, &c->rows[i], shared);
 	}
 }

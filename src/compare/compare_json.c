@@ -5,13 +5,14 @@
 #include "compare/compare.h"
 #include "result/json/json_fields.h"
 
-static void figure_kind_write(struct json_writer *w, const struct field *f, const void *base)
+static void compare_json_figure_kind_write(struct json_writer *w, const struct field *f,
+					   const void *base)
 {
 	(void)f;
 	writer_text(w, figure_kind_name(((const struct comparison_row *)base)->kind));
 }
 
-static const struct codec codec_figure_kind = { .write = figure_kind_write };
+static const struct codec codec_figure_kind = { .write = compare_json_figure_kind_write };
 
 static const struct field comparison_row_fields[] = {
 	FIELD_NAMED("case", comparison_row, case_id, string),
@@ -56,7 +57,8 @@ static const struct field yardstick_row_fields[] = {
 	FIELD(yardstick_row, ratio, real),  { 0 },
 };
 
-static void change_counts_write(struct json_writer *w, const struct field *f, const void *base)
+static void compare_json_change_counts_write(struct json_writer *w, const struct field *f,
+					     const void *base)
 {
 	const struct comparison *c = base;
 
@@ -67,7 +69,7 @@ static void change_counts_write(struct json_writer *w, const struct field *f, co
 	writer_close(w, '}');
 }
 
-static const struct codec codec_change_counts = { .write = change_counts_write };
+static const struct codec codec_change_counts = { .write = compare_json_change_counts_write };
 
 static const struct field comparison_fields[] = {
 	FIELD(comparison, sentence, string),
@@ -108,10 +110,10 @@ char *comparison_to_json(const struct comparison *c)
 	return writer_finish(&w);
 }
 
-void comparison_release(struct comparison *c)
+void compare_json_comparison_release(struct comparison *c)
 {
 	for (size_t i = 0; i < c->count; i++)
 		free(c->rows[i].point);
-	fields_release(comparison_fields, c);
+	json_fields_release(comparison_fields, c);
 	memset(c, 0, sizeof(*c));
 }

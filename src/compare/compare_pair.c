@@ -14,7 +14,7 @@
 #define FEWEST_NIGHTS 8
 #define Z_975 1.959963984540054
 
-double *compared_logs(const struct observation *o, bool lower_is_better)
+double *compare_pair_logs(const struct observation *o, bool lower_is_better)
 {
 	double *logs = xcalloc(o->count, sizeof(*logs));
 
@@ -37,10 +37,10 @@ static enum status compare_pair_find_visit_spread(const struct comparing *k,
 	struct night_spread nights;
 	double n = (double)p->after.count;
 
-	row->visit_spread = figure_visit_spread(row->kind);
+	row->visit_spread = figure_kind_visit_spread(row->kind);
 	if (!k->input->history || !machine)
 		return STATUS_OK;
-	if (history_spread(k->input->history, row->metric, row->case_id, machine, &nights, err) !=
+	if (trend_spread(k->input->history, row->metric, row->case_id, machine, &nights, err) !=
 	    STATUS_OK)
 		return err->status;
 	if (nights.nights < FEWEST_NIGHTS || isnan(nights.ratio))
@@ -50,34 +50,34 @@ static enum status compare_pair_find_visit_spread(const struct comparing *k,
 	return STATUS_OK;
 }
 
-struct band band_of_margin(double margin)
+struct band compare_pair_band_of_margin(double margin)
 {
 	return (struct band){ .worse = log1p(margin),
 			      .better = log1p(-margin),
 			      .same = log1p(margin) };
 }
 
-static double clamp(double value, double low, double high)
+static double compare_pair_clamp(double value, double low, double high)
 {
 	return fmin(fmax(value, low), high);
 }
 
-struct band band_of_shift(const struct shift *s, double visits, double common)
+struct band compare_pair_band_of_shift(const struct shift *s, double visits, double common)
 {
-	struct band band = band_of_margin(COMPARE_MARGIN);
-	double own = clamp(shift_margin(s), band.same, log1p(COMPARE_MARGIN_MOST));
+	struct band band = compare_pair_band_of_margin(COMPARE_MARGIN);
+	double own = compare_pair_clamp(shift_margin(s), band.same, log1p(COMPARE_MARGIN_MOST));
 
 	band.same = own;
 	if (Z_975 * M_SQRT2 * visits > COMPARE_MARGIN) {
 		band.worse = own;
 		band.better = -own;
 	}
-	band.worse += clamp(common, 0, SESSION_SHIFT);
-	band.better += clamp(common, -SESSION_SHIFT, 0);
+	band.worse += compare_pair_clamp(common, 0, SESSION_SHIFT);
+	band.better += compare_pair_clamp(common, -SESSION_SHIFT, 0);
 	return band;
 }
 
-enum change change_of_shift(const struct shift *s, const struct band *band)
+enum change compare_pair_change_of_shift(const struct shift *s, const struct band *band)
 {
 	if (s->low > band->worse)
 		return CHANGE_REGRESSED;
@@ -87,7 +87,8 @@ enum change change_of_shift(const struct shift *s, const struct band *band)
 									: CHANGE_INCONCLUSIVE;
 }
 
-double change_probability(const struct shift *s, const struct band *band, enum change change)
+double compare_pair_change_probability(const struct shift *s, const struct band *band,
+				       enum change change)
 {
 	const struct shift turned = {
 		.value = -s->value, .shown = s->shown, .error = s->error, .freedom = s->freedom
@@ -99,7 +100,7 @@ double change_probability(const struct shift *s, const struct band *band, enum c
 					 : (double)NAN;
 }
 
-static bool pair_is_changed(enum change change)
+static bool compare_pair_is_changed(enum change change)
 {
 	return change == CHANGE_REGRESSED || change == CHANGE_IMPROVED;
 }
@@ -109,8 +110,8 @@ static void compare_pair_take_shift(const struct comparing *k, const struct comp
 {
 	const struct shift *s = &p->shift;
 	double visits = k->input->turns ? 0 : row->visit_spread;
-	struct band band = k->input->margin > 0 ? band_of_margin(k->input->margin)
-						: band_of_shift(s, visits, common);
+	struct band band = k->input->margin > 0 ? compare_pair_band_of_margin(k->input->margin)
+						: compare_pair_band_of_shift(s, visits, common);
 
 	/*
 	 * Ratio of the displayed values. The interval comes from the shift and usually contains it.
@@ -118,17 +119,17 @@ static void compare_pair_take_shift(const struct comparing *k, const struct comp
 	row->ratio = p->lower_is_better ? row->b / row->a : row->a / row->b;
 	row->low = fmin(exp(s->low), row->ratio);
 	row->high = fmax(exp(s->high), row->ratio);
-	row->change = change_of_shift(s, &band);
+	row->change = compare_pair_change_of_shift(s, &band);
 	row->margin = expm1(band.same);
-	row->probability = change_probability(s, &band, row->change);
-	row->possible = !s->shown && pair_is_changed(row->change);
+	row->probability = compare_pair_change_probability(s, &band, row->change);
+	row->possible = !s->shown && compare_pair_is_changed(row->change);
 	if (row->possible)
 		comparison_give_reason(row, "", "fewer than four launches");
 	if (row->change == CHANGE_INCONCLUSIVE && s->shown)
 		row->launches_needed =
 			shift_launches_needed(s->spread,
-					      comparison_resemblance_factor(k->out,
-									    row->launches_b),
+					      compare_pair_resemblance_factor(k->out,
+									      row->launches_b),
 					      visits, band.same);
 	row->grouped = !k->input->turns && row->change != CHANGE_UNCHANGED &&
 		       shift_margin(s) > log1p(COMPARE_MARGIN_MOST);
@@ -154,8 +155,8 @@ static bool compare_pair_all_equal(const struct compared_pair *p)
 static enum status compare_pair_measure_timed(const struct comparing *k, struct compared_pair *p,
 					      struct comparison_row *row, struct error *err)
 {
-	double *before = compared_logs(&p->before, p->lower_is_better);
-	double *after = compared_logs(&p->after, p->lower_is_better);
+	double *before = compare_pair_logs(&p->before, p->lower_is_better);
+	double *after = compare_pair_logs(&p->after, p->lower_is_better);
 	struct shift_input in = {
 		.a = before,
 		.b = after,
@@ -166,7 +167,7 @@ static enum status compare_pair_measure_timed(const struct comparing *k, struct 
 						 : p->before.repeat.spread,
 		.few_half =
 			root_sum_square(p->before.estimate.half_both, p->after.estimate.half_both),
-		.resemblance = comparison_resemblance_factor(k->out, p->after.count),
+		.resemblance = compare_pair_resemblance_factor(k->out, p->after.count),
 		.visit_freedom = ASSUMED_FREEDOM
 	};
 	enum status status;
@@ -188,28 +189,28 @@ static enum status compare_pair_measure_timed(const struct comparing *k, struct 
  * From the best of one side against the worst of the other to the reverse. Without variation both
  * ends coincide.
  */
-static void compare_exact(const struct comparing *k, const struct compared_pair *p,
-			  struct comparison_row *row)
+static void compare_pair_exact(const struct comparing *k, const struct compared_pair *p,
+			       struct comparison_row *row)
 {
 	enum better worst = p->lower_is_better ? BETTER_LOWER : BETTER_HIGHER;
 	enum better best = p->lower_is_better ? BETTER_HIGHER : BETTER_LOWER;
 	double sign = p->lower_is_better ? 1 : -1;
 	const struct observation *a = &p->before, *b = &p->after;
-	double a_worst = figure_worst_value(a->values, a->count, worst);
-	double b_worst = figure_worst_value(b->values, b->count, worst);
+	double a_worst = figure_kind_worst_value(a->values, a->count, worst);
+	double b_worst = figure_kind_worst_value(b->values, b->count, worst);
 	struct shift s = { .value = sign * log(b_worst / a_worst), .shown = true };
 	struct band band;
 
-	s.low = sign * log(figure_worst_value(b->values, b->count, best) / a_worst);
-	s.high = sign * log(b_worst / figure_worst_value(a->values, a->count, best));
+	s.low = sign * log(figure_kind_worst_value(b->values, b->count, best) / a_worst);
+	s.high = sign * log(b_worst / figure_kind_worst_value(a->values, a->count, best));
 	s.low_each = s.low;
 	s.high_each = s.high;
 	row->visit_spread = 0;
 	row->ratio = exp(s.value);
 	row->low = exp(s.low);
 	row->high = exp(s.high);
-	band = band_of_margin(k->out->margin);
-	row->change = change_of_shift(&s, &band);
+	band = compare_pair_band_of_margin(k->out->margin);
+	row->change = compare_pair_change_of_shift(&s, &band);
 }
 
 /* Metrics with a larger standard error cannot show a shift of one percent. */
@@ -217,7 +218,7 @@ static void compare_exact(const struct comparing *k, const struct compared_pair 
 #define FEWEST_FIGURES 5
 
 /* Common shift of the GPU-bound metrics between the sides. */
-static double pair_common_shift(const struct comparing *k)
+static double compare_pair_common_shift(const struct comparing *k)
 {
 	double *shifts = xmalloc((k->pair_count + 1) * sizeof(*shifts)), common = NAN;
 	size_t n = 0;
@@ -241,14 +242,14 @@ enum status compare_pairs(struct comparing *k, struct error *err)
 
 		p->shift.error = NAN;
 		if (row->kind == FIGURE_EXACT)
-			compare_exact(k, p, row);
+			compare_pair_exact(k, p, row);
 		else if (compare_pair_all_equal(p)) {
 			row->change = CHANGE_UNCHANGED;
 			row->ratio = row->low = row->high = 1;
 		} else
 			compare_pair_measure_timed(k, p, row, err);
 	}
-	common = pair_common_shift(k);
+	common = compare_pair_common_shift(k);
 	k->out->session_shift = exp(common);
 	for (size_t i = 0; i < k->pair_count; i++) {
 		struct comparison_row *row = &k->out->rows[k->pairs[i].row];
@@ -272,7 +273,7 @@ enum status compare_pairs(struct comparing *k, struct error *err)
  * Half of what correlation adds to the variance of a mean of n: sum of (1 - i/n) rho^i for i =
  * 1..n-1.
  */
-static double correlated(double rho, size_t n)
+static double compare_pair_correlated(double rho, size_t n)
 {
 	double sum = 0, power = 1;
 
@@ -288,7 +289,7 @@ struct neumann {
 	size_t series;
 };
 
-static void neumann_add_series(struct neumann *sum, const double *logs, size_t count)
+static void compare_pair_neumann_add_series(struct neumann *sum, const double *logs, size_t count)
 {
 	double ratio = neumann_ratio(logs, count);
 
@@ -303,24 +304,24 @@ static void neumann_add_series(struct neumann *sum, const double *logs, size_t c
  * Adds the launches of either side, or, interleaved, the differences of their pairs, because these
  * are averaged.
  */
-static void neumann_add_pair(struct neumann *sum, const struct compared_pair *p, bool turns)
+static void compare_pair_neumann_add(struct neumann *sum, const struct compared_pair *p, bool turns)
 {
-	double *before = compared_logs(&p->before, p->lower_is_better);
-	double *after = compared_logs(&p->after, p->lower_is_better);
+	double *before = compare_pair_logs(&p->before, p->lower_is_better);
+	double *after = compare_pair_logs(&p->after, p->lower_is_better);
 
 	if (turns && p->before.count == p->after.count) {
 		for (size_t i = 0; i < p->after.count; i++)
 			after[i] -= before[i];
-		neumann_add_series(sum, after, p->after.count);
+		compare_pair_neumann_add_series(sum, after, p->after.count);
 	} else {
-		neumann_add_series(sum, before, p->before.count);
-		neumann_add_series(sum, after, p->after.count);
+		compare_pair_neumann_add_series(sum, before, p->before.count);
+		compare_pair_neumann_add_series(sum, after, p->after.count);
 	}
 	free(before);
 	free(after);
 }
 
-void compare_resemblance(struct comparing *k)
+void compare_pair_resemblance(struct comparing *k)
 {
 	struct neumann sum = { 0 };
 
@@ -329,7 +330,7 @@ void compare_resemblance(struct comparing *k)
 
 		if (k->out->rows[p->row].kind == FIGURE_EXACT)
 			continue;
-		neumann_add_pair(&sum, p, k->input->turns);
+		compare_pair_neumann_add(&sum, p, k->input->turns);
 	}
 	k->out->resemblance_series = sum.series;
 	if (sum.series < FEWEST_SERIES)
@@ -338,7 +339,7 @@ void compare_resemblance(struct comparing *k)
 						  (size_t)(sum.lengths / (double)sum.series + 0.5));
 }
 
-double comparison_resemblance_factor(const struct comparison *out, size_t n)
+double compare_pair_resemblance_factor(const struct comparison *out, size_t n)
 {
 	double rho = out->resemblance;
 	/* Metrics of one launch share its host, so two of them count as one. */
@@ -352,5 +353,6 @@ double comparison_resemblance_factor(const struct comparison *out, size_t n)
 	if (isnan(rho) || rho <= doubt || n < FEWEST_LAUNCHES)
 		return 1;
 	/* Expected squared deviation of n values of variance 1 from their own mean, over n - 1. */
-	return sqrt((1 + 2 * correlated(rho, n)) / (1 - 2 * correlated(rho, n) / ((double)n - 1)));
+	return sqrt((1 + 2 * compare_pair_correlated(rho, n)) /
+		    (1 - 2 * compare_pair_correlated(rho, n) / ((double)n - 1)));
 }

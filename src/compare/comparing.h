@@ -28,7 +28,7 @@ struct comparing {
 
 void comparison_give_reason(struct comparison_row *row, const char *side, const char *reason);
 /* Logs of the launches, oriented so that more is worse. The caller frees them. */
-double *compared_logs(const struct observation *o, bool lower_is_better);
+double *compare_pair_logs(const struct observation *o, bool lower_is_better);
 
 /*
  * compare.c: id in `b` of the device `id` of `a`; NULL: absent, or another GPU of `a` has
@@ -41,9 +41,9 @@ const struct subject *compared_subject(const struct comparison_input *input,
 				       size_t expected);
 
 /* compare_pair.c: fills out->resemblance. */
-void compare_resemblance(struct comparing *k);
+void compare_pair_resemblance(struct comparing *k);
 /* Factor by which out->resemblance enlarges the error of n launches; 1 if unknown. */
-double comparison_resemblance_factor(const struct comparison *out, size_t n);
+double compare_pair_resemblance_factor(const struct comparison *out, size_t n);
 
 /* Limits of a shift, as logarithms. */
 struct band {
@@ -51,15 +51,16 @@ struct band {
 	double same;          /* UNCHANGED within +-same */
 };
 /* Uses the same margin, such as 0.01, for all three limits. */
-struct band band_of_margin(double margin);
+struct band compare_pair_band_of_margin(double margin);
 /*
  * Limits of one metric (compare.h): sessions vary by `visits`, and all GPU metrics shift together
  * by `common`.
  */
-struct band band_of_shift(const struct shift *shift, double visits, double common);
-enum change change_of_shift(const struct shift *shift, const struct band *band);
+struct band compare_pair_band_of_shift(const struct shift *shift, double visits, double common);
+enum change compare_pair_change_of_shift(const struct shift *shift, const struct band *band);
 /* p-value of the change if the truth is at the limit; NaN for verdicts that are not a change. */
-double change_probability(const struct shift *shift, const struct band *band, enum change change);
+double compare_pair_change_probability(const struct shift *shift, const struct band *band,
+				       enum change change);
 
 /* compare_pair.c: intervals, verdicts and p-values of all pairs. */
 enum status compare_pairs(struct comparing *k, struct error *err);

@@ -64,7 +64,7 @@ static void csv_add_metric(struct text *out, const struct case_result *c,
 	text_addf(out, "%d", m->headline);
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		text_add_char(out, ',');
-		export_add_number(out, numbers[i]);
+		escape_add_number(out, numbers[i]);
 	}
 	text_addf(out, ",%zu,%s,%s", m->n, series ? series->statistics.noisy ? "1" : "0" : "",
 		  series ? series->unsettled ? "0" : "1" : "");
@@ -78,7 +78,7 @@ static int csv_by_case(const void *left, const void *right)
 }
 
 /* Sorts the checks by case: a fleet has 600,000 of each. The caller frees the array. */
-static const struct verdict_check **sorted_checks(const struct verdicts *verdicts)
+static const struct verdict_check **csv_sorted_checks(const struct verdicts *verdicts)
 {
 	size_t count = verdicts ? verdicts->count : 0;
 	const struct verdict_check **out = xcalloc(count + 1, sizeof(*out));
@@ -117,7 +117,7 @@ static const char *csv_verdict_on(const struct verdict_check **checks, size_t co
 		    (metric && *check->metric && strcmp(check->metric, metric) != 0))
 			continue;
 		worst = rank[check->verdict];
-		word = verdict_name(check->verdict);
+		word = verdict_fields_name(check->verdict);
 	}
 	return word;
 }
@@ -141,7 +141,7 @@ static void csv_add_row(const struct export_input *input, struct text *out,
 
 		text_add_char(out, ',');
 		if (p && p->number == p->number)
-			export_add_number(out, p->number);
+			escape_add_number(out, p->number);
 		else if (p)
 			escape_csv(out, p->text);
 	}
@@ -155,7 +155,7 @@ static void write_csv(const struct export_input *input, struct text *out)
 	for (size_t i = 0; i < input->result->case_count; i++)
 		for (size_t j = 0; j < input->result->cases[i].parameter_count; j++)
 			csv_add_column(&columns, input->result->cases[i].parameters[j].name);
-	columns.checks = sorted_checks(input->result->judgement);
+	columns.checks = csv_sorted_checks(input->result->judgement);
 	text_add(out, "run,run_label,started,host,case,suite,variant,device,devices,model,uuid,"
 		      "status,reason,metric,unit,better,headline,value,low,high,n,noisy,settled");
 	if (input->result->judgement)
@@ -190,7 +190,7 @@ static void csv_add_samples(struct text *out, const struct result *r, const stru
 	for (size_t i = 0; i < s->count; i++) {
 		text_add_bytes(out, prefix.data, prefix.length);
 		text_addf(out, "%u,%zu,", s->batch, i);
-		export_add_number(out, s->samples[i]);
+		escape_add_number(out, s->samples[i]);
 		text_add(out, LINE_END);
 	}
 	text_release(&prefix);

@@ -33,7 +33,7 @@ char *escape_plain(const char *s, bool lines, size_t longest)
 	return text_detach(&out);
 }
 
-static void add_xml(struct text *out, const char *s, size_t longest, bool attribute)
+static void escape_add_xml(struct text *out, const char *s, size_t longest, bool attribute)
 {
 	char *plain = escape_plain(s, true, longest);
 
@@ -67,15 +67,15 @@ static void add_xml(struct text *out, const char *s, size_t longest, bool attrib
 
 void escape_xml(struct text *out, const char *s, size_t longest)
 {
-	add_xml(out, s, longest, false);
+	escape_add_xml(out, s, longest, false);
 }
 
 void escape_xml_attribute(struct text *out, const char *s, size_t longest)
 {
-	add_xml(out, s, longest, true);
+	escape_add_xml(out, s, longest, true);
 }
 
-static bool looks_like_formula(const char *s)
+static bool escape_looks_like_formula(const char *s)
 {
 	/* The last four are the full-width forms, which some spreadsheets accept as well. */
 	static const char *const starts[] = {
@@ -93,7 +93,7 @@ void escape_csv(struct text *out, const char *s)
 	char *plain = escape_plain(s, true, ESCAPE_ALL);
 
 	text_add_char(out, '"');
-	if (looks_like_formula(plain))
+	if (escape_looks_like_formula(plain))
 		text_add_char(out, '\'');
 	for (const char *p = plain; *p; p++) {
 		if (*p == '"')
@@ -104,7 +104,7 @@ void escape_csv(struct text *out, const char *s)
 	free(plain);
 }
 
-static size_t longest_run(const char *s, char c)
+static size_t escape_longest_run(const char *s, char c)
 {
 	size_t longest = 0, run = 0;
 
@@ -115,7 +115,7 @@ static size_t longest_run(const char *s, char c)
 	return longest;
 }
 
-static void add_fence(struct text *out, size_t ticks)
+static void escape_add_fence(struct text *out, size_t ticks)
 {
 	while (ticks--)
 		text_add_char(out, '`');
@@ -124,14 +124,14 @@ static void add_fence(struct text *out, size_t ticks)
 void escape_markdown(struct text *out, const char *s, size_t longest)
 {
 	char *plain = escape_plain(s, false, longest);
-	size_t ticks = longest_run(plain, '`') + 1;
+	size_t ticks = escape_longest_run(plain, '`') + 1;
 
 	if (!plain[strspn(plain, " ")]) {
 		text_add(out, "–");
 		free(plain);
 		return;
 	}
-	add_fence(out, ticks);
+	escape_add_fence(out, ticks);
 	text_add(out, ticks > 1 ? " " : "");
 	for (const char *p = plain; *p; p++) {
 		/* A table is split into cells before code spans are parsed. */
@@ -140,12 +140,12 @@ void escape_markdown(struct text *out, const char *s, size_t longest)
 		text_add_char(out, *p);
 	}
 	text_add(out, ticks > 1 ? " " : "");
-	add_fence(out, ticks);
+	escape_add_fence(out, ticks);
 	free(plain);
 }
 
 /* `special`: characters that need a backslash. */
-static void add_prometheus(struct text *out, const char *s, const char *special)
+static void escape_add_prometheus(struct text *out, const char *s, const char *special)
 {
 	char *plain = escape_plain(s, true, ESCAPE_ALL);
 
@@ -162,15 +162,15 @@ static void add_prometheus(struct text *out, const char *s, const char *special)
 
 void escape_prometheus(struct text *out, const char *s)
 {
-	add_prometheus(out, s, "\\\"");
+	escape_add_prometheus(out, s, "\\\"");
 }
 
 void escape_prometheus_help(struct text *out, const char *s)
 {
-	add_prometheus(out, s, "\\");
+	escape_add_prometheus(out, s, "\\");
 }
 
-void export_add_number(struct text *out, double value)
+void escape_add_number(struct text *out, double value)
 {
 	char digits[32];
 

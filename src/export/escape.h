@@ -34,6 +34,6 @@ void escape_prometheus(struct text *out, const char *s);
 void escape_prometheus_help(struct text *out, const char *s);
 
 /* The shortest decimal that reads back as `value`; "" for NaN and infinities. */
-void export_add_number(struct text *out, double value);
+void escape_add_number(struct text *out, double value);
 
 #endif

@@ -10,7 +10,8 @@
 #include "export/escape.h"
 #include "export/export.h"
 
-static void benchmark_text_member(struct json_writer *w, const char *name, const char *text)
+static void github_action_benchmark_text_member(struct json_writer *w, const char *name,
+						const char *text)
 {
 	char *plain = escape_plain(text, true, ESCAPE_ALL);
 
@@ -19,8 +20,9 @@ static void benchmark_text_member(struct json_writer *w, const char *name, const
 	free(plain);
 }
 
-static void benchmark_add_metric(struct json_writer *w, const struct result *r,
-				 const struct case_result *c, const struct metric_value *m)
+static void github_action_benchmark_add_metric(struct json_writer *w, const struct result *r,
+					       const struct case_result *c,
+					       const struct metric_value *m)
 {
 	const struct device_info *device = result_device(r, c->device);
 	char *name = xasprintf("%s %s", export_string(c->id), m->name);
@@ -28,8 +30,8 @@ static void benchmark_add_metric(struct json_writer *w, const struct result *r,
 		xasprintf("%s, n = %zu", device ? device->name : export_string(c->device), m->n);
 
 	writer_open(w, '{');
-	benchmark_text_member(w, "name", name);
-	benchmark_text_member(w, "unit", m->unit);
+	github_action_benchmark_text_member(w, "name", name);
+	github_action_benchmark_text_member(w, "unit", m->unit);
 	writer_key(w, "value");
 	writer_real(w, m->value);
 	if (isfinite(m->low) && isfinite(m->high)) {
@@ -37,16 +39,16 @@ static void benchmark_add_metric(struct json_writer *w, const struct result *r,
 
 		snprintf(range, sizeof(range), "± %.4g",
 			 fmax(m->high - m->value, m->value - m->low));
-		benchmark_text_member(w, "range", range);
+		github_action_benchmark_text_member(w, "range", range);
 	}
-	benchmark_text_member(w, "extra", extra);
+	github_action_benchmark_text_member(w, "extra", extra);
 	writer_close(w, '}');
 	free(name);
 	free(extra);
 }
 
-static void benchmark_write_direction(const struct export_input *input, enum better better,
-				      struct text *out)
+static void github_action_benchmark_write_direction(const struct export_input *input,
+						    enum better better, struct text *out)
 {
 	struct json_writer w = { .expand = 1 };
 
@@ -57,21 +59,22 @@ static void benchmark_write_direction(const struct export_input *input, enum bet
 		for (size_t j = 0; c->status == CASE_OK && j < c->metric_count; j++)
 			if (c->metrics[j].headline && c->metrics[j].better == better &&
 			    isfinite(c->metrics[j].value))
-				benchmark_add_metric(&w, input->result, c, &c->metrics[j]);
+				github_action_benchmark_add_metric(&w, input->result, c,
+								   &c->metrics[j]);
 	}
 	writer_close(&w, ']');
 	export_json(&w, out);
 }
 
-static void write_bigger(const struct export_input *input, struct text *out)
+static void github_action_write_bigger(const struct export_input *input, struct text *out)
 {
-	benchmark_write_direction(input, BETTER_HIGHER, out);
+	github_action_benchmark_write_direction(input, BETTER_HIGHER, out);
 }
 
-static void write_smaller(const struct export_input *input, struct text *out)
+static void github_action_write_smaller(const struct export_input *input, struct text *out)
 {
-	benchmark_write_direction(input, BETTER_LOWER, out);
+	github_action_benchmark_write_direction(input, BETTER_LOWER, out);
 }
 
-const struct exporter export_github_action_bigger = { write_bigger, NULL };
-const struct exporter export_github_action_smaller = { write_smaller, NULL };
+const struct exporter export_github_action_bigger = { github_action_write_bigger, NULL };
+const struct exporter export_github_action_smaller = { github_action_write_smaller, NULL };

@@ -62,7 +62,7 @@ static void junit_add_metric(struct text *body, const struct metric_value *m, co
 	text_addf(body, ", n = %zu%s\n", m->n, better[m->better]);
 }
 
-static char *case_body(const struct result *r, const struct case_result *c)
+static char *junit_case_body(const struct result *r, const struct case_result *c)
 {
 	struct text body = TEXT_EMPTY;
 
@@ -95,7 +95,7 @@ static void junit_add_case(struct tests *tests, const struct result *r, const st
 	test->type = types[c->status];
 	test->seconds = c->seconds;
 	test->message = xstrdup(export_string(c->reason));
-	test->body = case_body(r, c);
+	test->body = junit_case_body(r, c);
 }
 
 /* Takes ownership of `message`, a problem of the run; NULL: none. */
@@ -109,10 +109,10 @@ static void junit_add_of_run(struct tests *tests, const struct result *r, const 
 	test->body = xasprintf("%s\n", export_string(r->command));
 }
 
-static void add_completeness(struct tests *tests, const struct result *r)
+static void junit_add_completeness(struct tests *tests, const struct result *r)
 {
-	size_t not_run = result_not_run(r), devices = result_lost_devices(r),
-	       workers = result_lost_workers(r);
+	size_t not_run = result_outcome_not_run(r), devices = result_lost_devices(r),
+	       workers = result_outcome_lost_workers(r);
 
 	junit_add_of_run(tests, r, "every planned case ran",
 			 not_run ? xasprintf("the run is %s: %zu of %zu cases did not run",
@@ -131,7 +131,7 @@ static void add_completeness(struct tests *tests, const struct result *r)
 static enum outcome junit_outcome_of(const struct verdict_check *check)
 {
 	if (check->accepted)
-		return check_is_judged(check) ? PASSED : SKIPPED;
+		return verdict_check_is_judged(check) ? PASSED : SKIPPED;
 	return check->verdict == VERDICT_FAIL || check->verdict == VERDICT_WARN ? FAILED : BROKEN;
 }
 
@@ -152,7 +152,7 @@ static char *junit_check_name(const struct verdict_check *check)
 			 words[check->comparison]);
 }
 
-static char *check_body(const struct verdict_check *check)
+static char *junit_check_body(const struct verdict_check *check)
 {
 	const struct {
 		const char *name, *text;
@@ -177,21 +177,22 @@ static void junit_add_check(struct tests *tests, const struct verdict_check *che
 {
 	struct test *test =
 		junit_add_test(tests, "limits", junit_check_name(check), junit_outcome_of(check));
-	char *numbers = check_numbers(check);
+	char *numbers = verdict_check_numbers(check);
 
-	test->type = verdict_name(check->verdict);
-	test->message = xasprintf("%s%s%s%s%s", verdict_name(check->verdict), *numbers ? ": " : "",
-				  numbers, *check->reason ? ": " : "", check->reason);
-	test->body = check_body(check);
+	test->type = verdict_fields_name(check->verdict);
+	test->message =
+		xasprintf("%s%s%s%s%s", verdict_fields_name(check->verdict), *numbers ? ": " : "",
+			  numbers, *check->reason ? ": " : "", check->reason);
+	test->body = junit_check_body(check);
 	free(numbers);
 }
 
 /* Promised and judged aspects of a device; findings are among the checks. */
-static void add_promises(struct tests *tests, const struct device_judgement *d)
+static void junit_add_promises(struct tests *tests, const struct device_judgement *d)
 {
 	for (size_t i = 0; i < d->aspect_count; i++) {
 		const struct aspect_judgement *aspect = &d->aspects[i];
-		bool missing = aspect_is_missing(aspect);
+		bool missing = verdict_aspect_is_missing(aspect);
 		struct test *test;
 
 		if (!aspect->promised)
@@ -207,13 +208,13 @@ static void add_promises(struct tests *tests, const struct device_judgement *d)
 	}
 }
 
-static char *verdict_body(const struct verdicts *v)
+static char *junit_verdict_body(const struct verdicts *v)
 {
 	struct text body = TEXT_EMPTY;
 
 	text_addf(&body, "limits: %s\n", v->limits);
 	for (size_t i = 0; i < v->reason_count; i++)
-		text_addf(&body, "%s: %s %s\n", verdict_name(v->reasons[i].verdict),
+		text_addf(&body, "%s: %s %s\n", verdict_fields_name(v->reasons[i].verdict),
 			  v->reasons[i].text, v->reasons[i].remedy);
 	return text_detach(&body);
 }
@@ -228,12 +229,13 @@ static void junit_add_verdict(struct tests *tests, const struct verdicts *v)
 					   : v->overall == VERDICT_INCONCLUSIVE ? BROKEN
 										: FAILED);
 
-	test->type = v && (verdicts_exit_code(v) || verdicts_accepted(v)) ? verdict_name(v->overall)
-									  : "not judged";
+	test->type = v && (verdicts_exit_code(v) || verdicts_accepted(v))
+			     ? verdict_fields_name(v->overall)
+			     : "not judged";
 	test->message = xstrdup(v ? v->sentence
 				  : "the result has no verdict; run with --check, or use gpuproof "
 				    "check RESULT -o FILE");
-	test->body = v ? verdict_body(v) : xstrdup("");
+	test->body = v ? junit_verdict_body(v) : xstrdup("");
 }
 
 static void junit_add_judgement(struct tests *tests, const struct verdicts *v)
@@ -241,7 +243,7 @@ static void junit_add_judgement(struct tests *tests, const struct verdicts *v)
 	for (size_t i = 0; v && i < v->count; i++)
 		junit_add_check(tests, &v->checks[i]);
 	for (size_t i = 0; v && i < v->device_count; i++)
-		add_promises(tests, &v->devices[i]);
+		junit_add_promises(tests, &v->devices[i]);
 	junit_add_verdict(tests, v);
 }
 
@@ -258,18 +260,18 @@ static void junit_collect_tests(struct tests *tests, const struct export_input *
 {
 	struct test **sorted;
 
-	add_completeness(tests, input->result);
+	junit_add_completeness(tests, input->result);
 	for (size_t i = 0; i < input->result->case_count; i++)
 		junit_add_case(tests, input->result, &input->result->cases[i]);
 	junit_add_judgement(tests, input->result->judgement);
-	if (!input->result->judgement && result_memory_errors(input->result)) {
+	if (!input->result->judgement && result_outcome_memory_errors(input->result)) {
 		struct test *test =
 			junit_add_test(tests, "limits", xstrdup("memory errors"), FAILED);
 
 		/* A judgement has its own check for them. */
 		test->type = "memory errors";
 		test->message = xasprintf("%" PRIu64 " uncorrected memory errors (ECC)",
-					  result_memory_errors(input->result));
+					  result_outcome_memory_errors(input->result));
 		test->body = xstrdup("");
 	}
 	sorted = xcalloc(tests->count + 1, sizeof(struct test *));
@@ -283,7 +285,8 @@ static void junit_collect_tests(struct tests *tests, const struct export_input *
 	free(sorted);
 }
 
-static void xml_add_attribute(struct text *out, const char *name, const char *value, size_t longest)
+static void junit_xml_add_attribute(struct text *out, const char *name, const char *value,
+				    size_t longest)
 {
 	text_addf(out, " %s=\"", name);
 	escape_xml_attribute(out, value, longest);
@@ -298,8 +301,8 @@ static void junit_write_problem(struct text *out, const struct test *test)
 	const char *element = elements[test->outcome];
 
 	text_addf(out, "   <%s", element);
-	xml_add_attribute(out, "type", test->type, LONGEST_MESSAGE);
-	xml_add_attribute(out, "message", test->message, LONGEST_MESSAGE);
+	junit_xml_add_attribute(out, "type", test->type, LONGEST_MESSAGE);
+	junit_xml_add_attribute(out, "message", test->message, LONGEST_MESSAGE);
 	text_add_char(out, '>');
 	escape_xml(out, test->message, LONGEST_BODY);
 	text_add_char(out, '\n');
@@ -314,8 +317,8 @@ static void junit_write_test(struct text *out, const struct test *test)
 	char *class = xasprintf("gpuproof.%s", test->suite);
 
 	text_add(out, "  <testcase");
-	xml_add_attribute(out, "classname", class, LONGEST_NAME);
-	xml_add_attribute(out, "name", name, ESCAPE_ALL);
+	junit_xml_add_attribute(out, "classname", class, LONGEST_NAME);
+	junit_xml_add_attribute(out, "name", name, ESCAPE_ALL);
 	text_addf(out, " time=\"%.3f\">\n", isfinite(test->seconds) ? fmax(test->seconds, 0) : 0.0);
 	if (test->outcome != PASSED) {
 		junit_write_problem(out, test);
@@ -359,10 +362,10 @@ static void junit_write_suite(struct text *out, const struct tests *tests, const
 			       length && r->started[length - 1] == 'Z' ? length - 1 : length);
 
 	text_add(out, " <testsuite");
-	xml_add_attribute(out, "name", suite, LONGEST_NAME);
+	junit_xml_add_attribute(out, "name", suite, LONGEST_NAME);
 	junit_write_counts(out, tests, suite);
-	xml_add_attribute(out, "timestamp", stamp, LONGEST_NAME);
-	xml_add_attribute(out, "hostname", export_fact(r, "hostname"), LONGEST_NAME);
+	junit_xml_add_attribute(out, "timestamp", stamp, LONGEST_NAME);
+	junit_xml_add_attribute(out, "hostname", export_fact(r, "hostname"), LONGEST_NAME);
 	text_add(out, ">\n");
 	for (size_t i = 0; i < tests->count; i++)
 		if (strcmp(tests->items[i].suite, suite) == 0)
@@ -371,7 +374,7 @@ static void junit_write_suite(struct text *out, const struct tests *tests, const
 	free(stamp);
 }
 
-static bool seen_before(const struct tests *tests, size_t i)
+static bool junit_seen_before(const struct tests *tests, size_t i)
 {
 	/* Cases are sorted by suite: the previous one usually has the same suite. */
 	for (size_t j = i; j-- > 0;)
@@ -389,7 +392,7 @@ static void write_junit(const struct export_input *input, struct text *out)
 	junit_write_counts(out, &tests, NULL);
 	text_add(out, ">\n");
 	for (size_t i = 0; i < tests.count; i++)
-		if (!seen_before(&tests, i))
+		if (!junit_seen_before(&tests, i))
 			junit_write_suite(out, &tests, input->result, tests.items[i].suite);
 	text_add(out, "</testsuites>\n");
 	for (size_t i = 0; i < tests.count; i++) {

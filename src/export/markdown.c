@@ -89,13 +89,13 @@ static void markdown_add_summary(struct markdown_page *page, const struct export
 				    "no verdict.\n\n");
 	text_addf(page->out,
 		  "%zu of %zu cases ran: %zu OK, %zu wrong results, %zu errors; %zu skipped.\n",
-		  r->case_count - result_count(r, CASE_SKIPPED),
-		  r->planned > r->case_count ? r->planned : r->case_count, result_count(r, CASE_OK),
-		  result_count(r, CASE_FAILED), result_count(r, CASE_ERROR),
-		  result_count(r, CASE_SKIPPED));
-	if (result_memory_errors(r))
+		  r->case_count - result_outcome_count(r, CASE_SKIPPED),
+		  r->planned > r->case_count ? r->planned : r->case_count,
+		  result_outcome_count(r, CASE_OK), result_outcome_count(r, CASE_FAILED),
+		  result_outcome_count(r, CASE_ERROR), result_outcome_count(r, CASE_SKIPPED));
+	if (result_outcome_memory_errors(r))
 		text_addf(page->out, "\n**%" PRIu64 " uncorrected memory errors (ECC)**\n",
-			  result_memory_errors(r));
+			  result_outcome_memory_errors(r));
 }
 
 static void markdown_add_checks(struct markdown_page *page, const struct verdicts *verdicts)
@@ -116,9 +116,9 @@ static void markdown_add_checks(struct markdown_page *page, const struct verdict
 
 			if (check->verdict != order[o])
 				continue;
-			numbers = check_numbers(check);
+			numbers = verdict_check_numbers(check);
 			markdown_add_row(page, "wwccwcc",
-					 CELLS(verdict_name(check->verdict),
+					 CELLS(verdict_fields_name(check->verdict),
 					       cause_name(check->cause), check->limit,
 					       check->case_id, numbers, check->reason,
 					       check->place));
@@ -137,11 +137,13 @@ static void markdown_add_aspects(struct markdown_page *page, const struct verdic
 		const char *cells[ASPECT_COUNT] = { d->device };
 
 		for (int a = ASPECT_NONE + 1; a < ASPECT_COUNT; a++) {
-			const struct aspect_judgement *aspect = device_aspect(d, (enum aspect)a);
+			const struct aspect_judgement *aspect =
+				verdict_device_aspect(d, (enum aspect)a);
 
-			cells[a - ASPECT_NONE] = !aspect          ? "–"
-						 : aspect->judged ? verdict_name(aspect->verdict)
-								  : "not judged";
+			cells[a - ASPECT_NONE] = !aspect ? "–"
+						 : aspect->judged
+							 ? verdict_fields_name(aspect->verdict)
+							 : "not judged";
 		}
 		markdown_add_row(page, "cwwwww", cells);
 	}
@@ -155,8 +157,8 @@ static void markdown_add_reasons(struct markdown_page *page, const struct verdic
 	for (size_t i = 0; i < v->reason_count; i++) {
 
 		markdown_add_row(page, "wcc",
-				 CELLS(verdict_name(v->reasons[i].verdict), v->reasons[i].text,
-				       v->reasons[i].remedy));
+				 CELLS(verdict_fields_name(v->reasons[i].verdict),
+				       v->reasons[i].text, v->reasons[i].remedy));
 	}
 	markdown_end_table(page);
 }
@@ -165,7 +167,7 @@ static void markdown_add_problems(struct markdown_page *page, const struct resul
 {
 	static const enum case_status order[] = { CASE_FAILED, CASE_ERROR };
 
-	if (!result_count(r, CASE_FAILED) && !result_count(r, CASE_ERROR))
+	if (!result_outcome_count(r, CASE_FAILED) && !result_outcome_count(r, CASE_ERROR))
 		return;
 	markdown_begin_table(page, "Wrong results and errors", "status | case | reason");
 	for (size_t o = 0; o < ARRAY_SIZE(order); o++)

@@ -53,7 +53,7 @@ static void ocp_open_member(struct json_writer *w, const char *name)
 	writer_open(w, '{');
 }
 
-/* Starts a line of the run; end_artifact() ends it. */
+/* Starts a line of the run; ocp_end_artifact() ends it. */
 static struct json_writer ocp_begin_of_run(struct ocp_stream *s, double after, const char *kind)
 {
 	struct json_writer w = ocp_begin_line(s, after);
@@ -63,7 +63,7 @@ static struct json_writer ocp_begin_of_run(struct ocp_stream *s, double after, c
 	return w;
 }
 
-/* Starts a line of the current step; end_artifact() ends it. */
+/* Starts a line of the current step; ocp_end_artifact() ends it. */
 static struct json_writer ocp_begin_of_step(struct ocp_stream *s, double after, const char *kind)
 {
 	struct json_writer w = ocp_begin_line(s, after);
@@ -76,7 +76,7 @@ static struct json_writer ocp_begin_of_step(struct ocp_stream *s, double after, 
 	return w;
 }
 
-static void end_artifact(struct ocp_stream *s, struct json_writer *w)
+static void ocp_end_artifact(struct ocp_stream *s, struct json_writer *w)
 {
 	writer_close(w, '}');
 	writer_close(w, '}');
@@ -90,7 +90,7 @@ static void ocp_write_texts(struct ocp_stream *s, struct json_writer w, const ch
 	writer_text_member(&w, first, a);
 	if (second && *export_string(b))
 		writer_text_member(&w, second, b);
-	end_artifact(s, &w);
+	ocp_end_artifact(s, &w);
 }
 
 static void ocp_begin_step(struct ocp_stream *s, double after, const char *name)
@@ -105,7 +105,7 @@ static void ocp_end_step(struct ocp_stream *s, double after, const char *status)
 			NULL);
 }
 
-static void write_hardware(struct json_writer *w, const struct device_info *d)
+static void ocp_write_hardware(struct json_writer *w, const struct device_info *d)
 {
 	char *location = xasprintf("%s%s%s", d->id, *d->pci ? " " : "", d->pci);
 
@@ -120,8 +120,8 @@ static void write_hardware(struct json_writer *w, const struct device_info *d)
 	free(location);
 }
 
-static void write_software(struct json_writer *w, const char *name, const char *version,
-			   const char *type)
+static void ocp_write_software(struct json_writer *w, const char *name, const char *version,
+			       const char *type)
 {
 	if (!*version)
 		return;
@@ -149,14 +149,15 @@ static void ocp_write_machine(struct json_writer *w, const struct result *r)
 		writer_text_member(w, "name", host);
 	writer_key(w, "softwareInfos");
 	writer_open(w, '[');
-	write_software(w, "gpuproof", export_string(r->gpuproof_version), "APPLICATION");
+	ocp_write_software(w, "gpuproof", export_string(r->gpuproof_version), "APPLICATION");
 	for (size_t i = 0; i < ARRAY_SIZE(software); i++)
-		write_software(w, software[i][0], export_fact(r, software[i][0]), software[i][1]);
+		ocp_write_software(w, software[i][0], export_fact(r, software[i][0]),
+				   software[i][1]);
 	writer_close(w, ']');
 	writer_key(w, "hardwareInfos");
 	writer_open(w, '[');
 	for (size_t i = 0; i < r->device_count; i++)
-		write_hardware(w, &r->devices[i]);
+		ocp_write_hardware(w, &r->devices[i]);
 	writer_close(w, ']');
 	ocp_open_member(w, "metadata");
 	for (size_t i = 0; i < r->device_count; i++)
@@ -195,7 +196,7 @@ void ocp_begin(struct ocp_stream *s, const struct result *header)
 	writer_text_member(&w, "run", export_string(header->run_id));
 	writer_text_member(&w, "label", export_string(header->label));
 	writer_close(&w, '}');
-	end_artifact(s, &w);
+	ocp_end_artifact(s, &w);
 }
 
 /* Left out if the result does not describe the device. */
@@ -226,11 +227,11 @@ static void ocp_write_metric(struct ocp_stream *s, double after, const struct ca
 	if (case_is_unsettled(c, m))
 		writer_bool_member(&w, "settled", false);
 	writer_close(&w, '}');
-	end_artifact(s, &w);
+	ocp_end_artifact(s, &w);
 }
 
-static void write_diagnosis(struct ocp_stream *s, double after, const char *word, const char *type,
-			    const char *message, const char *device)
+static void ocp_write_diagnosis(struct ocp_stream *s, double after, const char *word,
+				const char *type, const char *message, const char *device)
 {
 	struct json_writer w = ocp_begin_of_step(s, after, "diagnosis");
 
@@ -239,7 +240,7 @@ static void write_diagnosis(struct ocp_stream *s, double after, const char *word
 	if (*message)
 		writer_text_member(&w, "message", message);
 	ocp_write_device(s, &w, device);
-	end_artifact(s, &w);
+	ocp_end_artifact(s, &w);
 }
 
 void ocp_case(struct ocp_stream *s, const struct case_result *c)
@@ -261,13 +262,13 @@ void ocp_case(struct ocp_stream *s, const struct case_result *c)
 	else if (c->status == CASE_ERROR)
 		ocp_write_texts(s, ocp_begin_of_step(s, end, "error"), "symptom",
 				cause_name(CAUSE_CASE_ERROR), "message", reason);
-	else if (case_is_wrong(c))
-		write_diagnosis(s, end,
-				cause_name(case_wrong_is_injected(c) ? CAUSE_FAULTS_INJECTED
-								     : CAUSE_GPU_WRONG_RESULT),
-				"FAIL", reason, device);
-	else if (case_is_verified(c))
-		write_diagnosis(s, end, "verified", "PASS", "", device);
+	else if (result_outcome_case_is_wrong(c))
+		ocp_write_diagnosis(s, end,
+				    cause_name(case_wrong_is_injected(c) ? CAUSE_FAULTS_INJECTED
+									 : CAUSE_GPU_WRONG_RESULT),
+				    "FAIL", reason, device);
+	else if (result_outcome_case_is_verified(c))
+		ocp_write_diagnosis(s, end, "verified", "PASS", "", device);
 	ocp_end_step(s, end,
 		     c->status == CASE_SKIPPED ? "SKIP"
 		     : c->status == CASE_ERROR ? "ERROR"
@@ -283,7 +284,7 @@ static bool ocp_bound_is_least(const struct verdict_check *c)
 }
 
 /* Writes the value of a check with its bound as a validator. */
-static void write_bounded(struct ocp_stream *s, const struct verdict_check *c)
+static void ocp_write_bounded(struct ocp_stream *s, const struct verdict_check *c)
 {
 	struct json_writer w;
 
@@ -316,26 +317,26 @@ static void write_bounded(struct ocp_stream *s, const struct verdict_check *c)
 	}
 	writer_count_member(&w, "launches", c->launches);
 	writer_close(&w, '}');
-	end_artifact(s, &w);
+	ocp_end_artifact(s, &w);
 }
 
-static const char *diagnosis_type(const struct verdict_check *c)
+static const char *ocp_diagnosis_type(const struct verdict_check *c)
 {
 	if (c->verdict == VERDICT_FAIL || (c->verdict == VERDICT_WARN && !c->accepted))
 		return "FAIL";
-	return check_is_judged(c) ? "PASS" : "UNKNOWN";
+	return verdict_check_is_judged(c) ? "PASS" : "UNKNOWN";
 }
 
 static void ocp_write_check(struct ocp_stream *s, const struct verdict_check *c)
 {
-	char *numbers = check_numbers(c);
+	char *numbers = verdict_check_numbers(c);
 	char *message = xasprintf("[%s] %s%s%s%s%s", c->limit, c->case_id, *numbers ? ": " : "",
 				  numbers, *c->reason ? ": " : "", c->reason);
 
-	write_bounded(s, c);
-	write_diagnosis(s, s->result->seconds,
-			c->cause == CAUSE_NONE ? "passed" : cause_name(c->cause), diagnosis_type(c),
-			message, c->devices);
+	ocp_write_bounded(s, c);
+	ocp_write_diagnosis(s, s->result->seconds,
+			    c->cause == CAUSE_NONE ? "passed" : cause_name(c->cause),
+			    ocp_diagnosis_type(c), message, c->devices);
 	free(message);
 	free(numbers);
 }
@@ -347,12 +348,12 @@ static void ocp_write_missing(struct ocp_stream *s, const struct device_judgemen
 		const struct aspect_judgement *aspect = &d->aspects[i];
 		char *message;
 
-		if (!aspect_is_missing(aspect))
+		if (!verdict_aspect_is_missing(aspect))
 			continue;
 		message = xasprintf("%s was not judged: %s", aspect_name(aspect->aspect),
 				    aspect->reason);
-		write_diagnosis(s, s->result->seconds, cause_name(CAUSE_NOT_JUDGED), "UNKNOWN",
-				message, d->device);
+		ocp_write_diagnosis(s, s->result->seconds, cause_name(CAUSE_NOT_JUDGED), "UNKNOWN",
+				    message, d->device);
 		free(message);
 	}
 }
@@ -389,16 +390,18 @@ static void ocp_write_end(struct ocp_stream *s, const struct result *r)
 {
 	const struct verdicts *v = r->judgement;
 	bool accepted = v && verdicts_accepted(v);
-	bool rejected = v ? v->wrong || v->overall == VERDICT_FAIL : result_exit_code(r) == 5;
-	bool broken = v ? !rejected && verdicts_exit_code(v) != 0 : result_exit_code(r) != 0;
+	bool rejected =
+		v ? v->wrong || v->overall == VERDICT_FAIL : result_outcome_exit_code(r) == 5;
+	bool broken =
+		v ? !rejected && verdicts_exit_code(v) != 0 : result_outcome_exit_code(r) != 0;
 	struct json_writer w;
 
 	if (broken)
 		ocp_write_texts(s, ocp_begin_of_run(s, r->seconds, "error"), "symptom",
 				v ? "inconclusive" : cause_name(CAUSE_RUN_INCOMPLETE), "message",
-				v                            ? v->sentence
-				: result_measured_nothing(r) ? "no case was measured"
-							     : r->state);
+				v                                    ? v->sentence
+				: result_outcome_measured_nothing(r) ? "no case was measured"
+								     : r->state);
 	else
 		ocp_write_texts(s, ocp_begin_of_run(s, r->seconds, "log"), "severity", "INFO",
 				"message",
@@ -411,7 +414,7 @@ static void ocp_write_end(struct ocp_stream *s, const struct result *r)
 			   : broken             ? "ERROR"
 						: "SKIP");
 	writer_text_member(&w, "result", rejected ? "FAIL" : accepted ? "PASS" : "NOT_APPLICABLE");
-	end_artifact(s, &w);
+	ocp_end_artifact(s, &w);
 }
 
 void ocp_end(struct ocp_stream *s, const struct result *result)

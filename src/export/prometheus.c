@@ -68,7 +68,7 @@ static void prometheus_add_unit(struct text *out, const char *unit, size_t lengt
 }
 
 /* "gpuproof_transfer_bandwidth_bytes_per_second" */
-static char *family_name(const struct metric_value *m, bool unnamed)
+static char *prometheus_family_name(const struct metric_value *m, bool unnamed)
 {
 	size_t above = strcspn(m->unit, "/");
 	struct text name = TEXT_EMPTY;
@@ -107,7 +107,7 @@ static void prometheus_add_metric(struct samples *samples, const struct result *
 
 	if (!isfinite(m->value))
 		return;
-	family = family_name(m, unnamed);
+	family = prometheus_family_name(m, unnamed);
 	escape_prometheus_help(&help, m->name);
 	text_add(&help, " in ");
 	escape_prometheus_help(&help,
@@ -187,19 +187,19 @@ static void prometheus_add_verdicts(struct samples *samples, const struct verdic
 	for (int i = 0; i < VERDICT_COUNT; i++)
 		prometheus_add_sample(samples, "gpuproof_check_verdicts",
 				      "number of checks, by verdict", (double)verdicts->counts[i],
-				      LABELS("verdict", verdict_name((enum verdict)i)));
+				      LABELS("verdict", verdict_fields_name((enum verdict)i)));
 	prometheus_add_sample(samples, "gpuproof_check_accepted", "1: accepted, 0: not accepted",
 			      verdicts_accepted(verdicts), NULL);
 	n = 0;
 	for (size_t i = 0; i < verdicts->device_count; i++)
 		for (size_t a = 0; a < verdicts->devices[i].aspect_count; a++)
-			n += aspect_is_missing(&verdicts->devices[i].aspects[a]);
+			n += verdict_aspect_is_missing(&verdicts->devices[i].aspects[a]);
 	prometheus_add_sample(samples, "gpuproof_check_missing",
 			      "number of promised aspects that were not judged, over all devices",
 			      (double)n, NULL);
 }
 
-static int by_family(const void *a, const void *b)
+static int prometheus_by_family(const void *a, const void *b)
 {
 	const struct sample *p = a, *q = b;
 	int order = strcmp(p->family, q->family);
@@ -237,7 +237,7 @@ static void prometheus_write_samples(const struct samples *samples, const char *
 			text_addf(out, "{%s%s%s}", common, *common && *s->labels ? "," : "",
 				  s->labels);
 		text_add_char(out, ' ');
-		export_add_number(out, s->value);
+		escape_add_number(out, s->value);
 		text_add_char(out, '\n');
 	}
 }
@@ -270,7 +270,7 @@ static void write_prometheus(const struct export_input *input, struct text *out)
 			prometheus_add_metric(&samples, input->result, c, &c->metrics[j]);
 	}
 	if (samples.count)
-		qsort(samples.items, samples.count, sizeof(*samples.items), by_family);
+		qsort(samples.items, samples.count, sizeof(*samples.items), prometheus_by_family);
 	prometheus_write_samples(&samples, common.length ? common.data : "", out);
 	text_release(&common);
 	for (size_t i = 0; i < samples.count; i++) {

@@ -111,7 +111,7 @@ void drift_take(struct drift *d, size_t index, const struct result *own)
 	}
 }
 
-static int by_fact_and_node(const void *a, const void *b)
+static int drift_by_fact_and_node(const void *a, const void *b)
 {
 	const struct drift_fact *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
@@ -121,7 +121,7 @@ static int by_fact_and_node(const void *a, const void *b)
 }
 
 /* "270.3 GB" and "270.1 GB" are no drift, "580.159" and "580.95" are. */
-static bool values_agree(const char *a, const char *b)
+static bool drift_values_agree(const char *a, const char *b)
 {
 	char *after_a, *after_b;
 	double x = strtod(a, &after_a), y = strtod(b, &after_b);
@@ -162,7 +162,7 @@ static void drift_tell_fact(const struct drift *d, size_t from, size_t to, struc
 	for (size_t i = from; i < to; i++)
 		has[facts[i].node] = true;
 	for (size_t i = from; i < to && 2 * most > d->node_count; i++)
-		if (!values_agree(facts[i].value, facts[common].value))
+		if (!drift_values_agree(facts[i].value, facts[common].value))
 			drift_add_warning(result, facts[i].node, facts[i].name,
 					  xasprintf("%.100s, but %.100s on %zu of %zu nodes",
 						    facts[i].value, facts[common].value, most,
@@ -183,7 +183,7 @@ static void drift_tell_fact(const struct drift *d, size_t from, size_t to, struc
 void drift_tell(struct drift *d, struct result *result)
 {
 	if (d->count)
-		qsort(d->facts, d->count, sizeof(*d->facts), by_fact_and_node);
+		qsort(d->facts, d->count, sizeof(*d->facts), drift_by_fact_and_node);
 	for (size_t from = 0, to; from < d->count && d->node_count >= FEWEST_NODES; from = to) {
 		for (to = from;
 		     to < d->count && strcmp(d->facts[to].name, d->facts[from].name) == 0;)

@@ -63,7 +63,7 @@ static void fleet_open_rounds(struct fleet_run *f, const struct config *config)
 			&err) != STATUS_OK) {
 		fprintf(stderr, "gpuproof: cannot run the cases of several nodes: %s\n",
 			err.message);
-		rounds_stop(f->rounds);
+		rounds_group_stop_all(f->rounds);
 	}
 	free(names);
 	free(nodes);
@@ -86,7 +86,7 @@ static bool fleet_all_ended(struct fleet_run *f, const struct config *config)
 	if (ready && !f->rounds)
 		fleet_open_rounds(f, config);
 	if (f->stopping && f->rounds)
-		rounds_stop(f->rounds);
+		rounds_group_stop_all(f->rounds);
 	if (f->rounds && rounds_step(f->rounds))
 		return false;
 	for (size_t i = 0; i < f->count; i++)
@@ -110,10 +110,10 @@ static void fleet_attend(struct fleet_run *f, const struct config *config)
 		for (size_t i = 0; i < count; i++)
 			nodes_read(f, ready[i]);
 		launching = launcher_attend(&f->launcher);
-		nodes_watch(f, config, launching);
+		fleet_watch_nodes(f, config, launching);
 		nodes_report_lost(f);
-		nodes_status(f);
-		nodes_stream(f, false);
+		fleet_watch_nodes_status(f);
+		fleet_watch_nodes_stream(f, false);
 		if (clock_seconds() - said >= interval) {
 			for (size_t i = 0; i < f->peers.count; i++)
 				if (f->peers.items[i]->node != NO_NODE &&
@@ -159,13 +159,13 @@ static enum status fleet_take_up_nodes(struct fleet_run *f, struct error *err)
 	while (folder && (entry = readdir(folder))) {
 		size_t index;
 
-		if (!fleet_name_valid(entry->d_name))
+		if (!wire_message_name_valid(entry->d_name))
 			continue;
 		index = nodes_add(f, entry->d_name);
 		if (fleet_take_up_lost(f, index))
 			continue;
 		/* With cases of several nodes to come a node is needed again. */
-		if (f->has_groups || !fleet_node_whole(f->directory, entry->d_name))
+		if (f->has_groups || !merge_node_whole(f->directory, entry->d_name))
 			continue;
 		f->nodes[index].phase = NODE_ENDED;
 		f->nodes[index].kept = true;
@@ -182,7 +182,7 @@ static enum status fleet_take_up_nodes(struct fleet_run *f, struct error *err)
 	return err->status;
 }
 
-static int by_node_name(const void *a, const void *b)
+static int fleet_by_node_name(const void *a, const void *b)
 {
 	return strverscmp(((const struct node *)a)->name, ((const struct node *)b)->name);
 }
@@ -197,15 +197,15 @@ static enum status fleet_open_journal(struct fleet_run *f, const struct config *
 	bool done = false;
 
 	if (!f->options->resume) {
-		header_fill(result, &plan, &probe, f->options->command);
+		run_header_fill(result, &plan, &probe, f->options->command);
 		return journal_create(&f->journal, f->options->directory, result, &plan, err);
 	}
 	journal_resume(&f->journal, f->options->directory, &plan, result, &none, &done, &lost, err);
-	losses_release(&lost);
+	journal_losses_release(&lost);
 	return err->status;
 }
 
-static enum status make_folders(struct fleet_run *f, struct error *err)
+static enum status fleet_make_folders(struct fleet_run *f, struct error *err)
 {
 	char *path;
 
@@ -246,7 +246,7 @@ static enum status fleet_launch_agents(struct fleet_run *f, const struct section
 	/* Nodes of an earlier launcher cannot be told from those that this one starts. */
 	for (size_t i = f->launcher.name_count; i < f->count; i++)
 		any = any || f->nodes[i].phase != NODE_ENDED;
-	if (fleet_token_make(f->token, err) == STATUS_OK &&
+	if (wire_message_token_make(f->token, err) == STATUS_OK &&
 	    peers_open(&f->peers, section_text(settings, "interface"),
 		       f->launcher.kind == LAUNCH_SIMULATED, &addresses, err) == STATUS_OK &&
 	    any) {
@@ -282,14 +282,14 @@ static void fleet_add_phases(const struct fleet_run *f, struct result *result, d
 		result_add_phase(result, "shutdown of the agents", ended - f->own_ended);
 }
 
-static void fleet_collect_results(struct fleet_run *f, const struct config *config,
-				  struct result *result, double began, double ended)
+static void fleet_gather_results(struct fleet_run *f, const struct config *config,
+				 struct result *result, double began, double ended)
 {
 	bool whole = true, interrupted = false;
 	bool *kept = xcalloc(f->count, sizeof(*kept));
 	char now[32];
 
-	qsort(f->nodes, f->count, sizeof(*f->nodes), by_node_name);
+	qsort(f->nodes, f->count, sizeof(*f->nodes), fleet_by_node_name);
 	for (size_t i = 0; i < f->count; i++) {
 		const struct node *n = &f->nodes[i];
 
@@ -341,22 +341,22 @@ static void fleet_run_release(struct fleet_run *f)
 		close(f->log);
 }
 
-static enum status attend_nodes(struct fleet_run *f, const struct config *config,
-				struct result *result, struct error *err)
+static enum status fleet_attend_nodes(struct fleet_run *f, const struct config *config,
+				      struct result *result, struct error *err)
 {
 	double began = clock_seconds();
 
-	nodes_status_begin(f, result);
+	fleet_watch_nodes_status_begin(f, result);
 	f->stream.run = result;
 	signals_attend(true);
 	fleet_attend(f, config);
 	nodes_report_lost(f);
-	nodes_stream(f, true);
+	fleet_watch_nodes_stream(f, true);
 	signals_attend(false);
 	peers_close(&f->peers);
 	launcher_end(&f->launcher, END_SECONDS);
 	*f->options->stopped_by = signals_last_stop();
-	fleet_collect_results(f, config, result, began, clock_seconds());
+	fleet_gather_results(f, config, result, began, clock_seconds());
 	if (result_write_to(result, f->directory, err) != STATUS_OK)
 		return err->status;
 	if (f->stops_seen)
@@ -384,7 +384,7 @@ enum status fleet_run(const struct config *config, const struct fleet_options *o
 	memset(result, 0, sizeof(*result));
 	if (launcher_choose(&f.launcher, config, options->launch, err) == STATUS_OK &&
 	    fleet_open_journal(&f, config, result, err) == STATUS_OK &&
-	    make_folders(&f, err) == STATUS_OK) {
+	    fleet_make_folders(&f, err) == STATUS_OK) {
 		f.run_id = result->run_id;
 		for (size_t i = 0; i < f.launcher.name_count; i++)
 			nodes_add(&f, f.launcher.names[i]);
@@ -392,7 +392,7 @@ enum status fleet_run(const struct config *config, const struct fleet_options *o
 			fleet_launch_agents(&f, settings, err) == STATUS_OK;
 	}
 	if (begun)
-		attend_nodes(&f, config, result, err);
+		fleet_attend_nodes(&f, config, result, err);
 	else
 		result_release(result);
 	fleet_run_release(&f);

@@ -24,7 +24,7 @@ struct fleet_options {
 	bool resume;         /* nodes that are whole are kept, the others continue */
 	/*
 	 * The run's result so far, of which nodes are only to measure again what
-	 * fleet_confirm_path() names: those that were lost stay lost. It gives its cases of the
+	 * merge_confirm_path() names: those that were lost stay lost. It gives its cases of the
 	 * others. NULL: a run of its own.
 	 */
 	struct result *before;

@@ -41,7 +41,7 @@ static char *launcher_host_name(const struct launcher *l, const char *entry, siz
 			  "%s:%zu: %.80s is an address; write the host name that `hostname -s` "
 			  "prints",
 			  l->file, line, whole);
-	else if (*whole && !fleet_name_valid(name))
+	else if (*whole && !wire_message_name_valid(name))
 		error_set(err, STATUS_USAGE, "%s:%zu: invalid host name '%.80s'", l->file, line,
 			  name);
 	free(whole);
@@ -106,7 +106,8 @@ static enum status launcher_take_count(const struct setting *nodes, size_t most,
 			 nodes->origin, text, most);
 }
 
-static enum status choose_srun(struct launcher *l, const struct setting *nodes, struct error *err)
+static enum status launcher_choose_srun(struct launcher *l, const struct setting *nodes,
+					struct error *err)
 {
 	const char *there = getenv("SLURM_JOB_NUM_NODES");
 	size_t allocated = there ? (size_t)strtoull(there, NULL, 10) : 0;
@@ -160,7 +161,7 @@ enum status launcher_choose(struct launcher *l, const struct config *config, con
 				launcher_add_name(l, xasprintf("n%zu", i));
 		return err->status;
 	case LAUNCH_SRUN:
-		return choose_srun(l, nodes, err);
+		return launcher_choose_srun(l, nodes, err);
 	case LAUNCH_COMMAND:
 		if (!command)
 			return error_set(err, STATUS_USAGE,
@@ -178,7 +179,7 @@ enum status launcher_choose(struct launcher *l, const struct config *config, con
 }
 
 /* Open MPI and MPICH take different options, and say which of them they are. */
-static bool is_open_mpi(void)
+static bool launcher_is_open_mpi(void)
 {
 	char line[256] = "";
 	FILE *answer = popen("mpirun --version 2>/dev/null", "r");
@@ -192,7 +193,7 @@ static bool is_open_mpi(void)
 	return strstr(line, "Open MPI") || strstr(line, "OpenRTE");
 }
 
-static char *shell_command(const struct launcher *l, const char *program)
+static char *launcher_shell_command(const struct launcher *l, const char *program)
 {
 	struct text line = TEXT_EMPTY;
 
@@ -202,7 +203,7 @@ static char *shell_command(const struct launcher *l, const char *program)
 			  "srun --nodes=%zu --ntasks=%zu --ntasks-per-node=1 --no-kill "
 			  "--kill-on-bad-exit=0 --wait=0 --mpi=none --cpu-bind=none --export=ALL",
 			  l->expected, l->expected);
-	} else if (l->kind == LAUNCH_MPIRUN && is_open_mpi()) {
+	} else if (l->kind == LAUNCH_MPIRUN && launcher_is_open_mpi()) {
 		text_addf(&line,
 			  "mpirun%s --enable-recovery --map-by ppr:1:node "
 			  "-x " FLEET_ADDRESS_VARIABLE " -x " FLEET_TOKEN_VARIABLE " --hostfile",
@@ -226,7 +227,7 @@ char *launcher_describe(const struct launcher *l)
 {
 	if (l->kind == LAUNCH_SIMULATED)
 		return xasprintf("%zu agents on this machine", l->name_count);
-	return shell_command(l, "gpuproof");
+	return launcher_shell_command(l, "gpuproof");
 }
 
 /*
@@ -234,7 +235,7 @@ char *launcher_describe(const struct launcher *l)
  * of agents: each has all that the job has on its node, next to the step that the conductor may be
  * in.
  */
-static void set_srun_environment(void)
+static void launcher_set_srun_environment(void)
 {
 	static const char *const others[] = { "SLURM_CPU_BIND",      "SLURM_MEM_BIND",
 					      "SLURM_GPU_BIND",      "SLURM_GPUS_PER_TASK",
@@ -267,7 +268,7 @@ static pid_t launcher_start_process(const struct launcher *l, const char *path,
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	if (l->kind == LAUNCH_SRUN)
-		set_srun_environment();
+		launcher_set_srun_environment();
 	if (node)
 		setenv(FLEET_NODE_VARIABLE, node, 1);
 	execv(path, arguments);
@@ -288,7 +289,7 @@ enum status launcher_start(struct launcher *l, const bool *wanted, const char *a
 	setenv(FLEET_TOKEN_VARIABLE, token, 1);
 	l->process_count = l->kind == LAUNCH_SIMULATED ? l->name_count : 1;
 	l->processes = xcalloc(l->process_count, sizeof(*l->processes));
-	line = l->kind == LAUNCH_SIMULATED ? NULL : shell_command(l, path);
+	line = l->kind == LAUNCH_SIMULATED ? NULL : launcher_shell_command(l, path);
 	if (line) {
 		l->processes[0] = launcher_start_process(l, "/bin/sh",
 							 (char *[]){ (char[]){ "sh" },

@@ -12,8 +12,8 @@
 #include "run/journal.h"
 
 /* Finished cases of a run that wrote no result. */
-static enum status read_journal(struct result *node, const struct config *config,
-				const char *directory, struct error *err)
+static enum status merge_read_journal(struct result *node, const struct config *config,
+				      const char *directory, struct error *err)
 {
 	struct case_result *cases = NULL;
 	struct plan plan = { 0 };
@@ -39,7 +39,7 @@ static enum status read_journal(struct result *node, const struct config *config
 /* The summary, or where there is none the result; malloc'ed. */
 static char *merge_result_path(const char *directory, const char *name)
 {
-	char *path = fleet_summary_path(directory, name);
+	char *path = merge_summary_path(directory, name);
 
 	if (access(path, F_OK) == 0)
 		return path;
@@ -74,15 +74,15 @@ static enum status merge_read_node(struct result *node, const struct result_node
 	result_release(node);
 	error_clear(err);
 	if (about->status != NODE_OK && about->status != NODE_INTERRUPTED)
-		status = read_journal(node, config, folder, err);
+		status = merge_read_journal(node, config, folder, err);
 	else if (kept)
 		status = result_read_header(node, path, err);
 	else
 		status = result_read_summary(node, path, err);
 out:
-	group_take_adapters(folder, node);
+	run_group_take_adapters(folder, node);
 	if (node->gpuproof_version)
-		group_take_networks(folder, node);
+		run_group_take_networks(folder, node);
 	free(path);
 	free(folder);
 	return status;
@@ -173,7 +173,7 @@ static void merge_take_facts(struct result *to, const struct result *node, bool 
 	}
 }
 
-static void fail_node(struct result_node *node, const char *message)
+static void merge_fail_node(struct result_node *node, const char *message)
 {
 	char *reason =
 		*node->reason ? xasprintf("%s; %s", node->reason, message) : xstrdup(message);
@@ -203,7 +203,7 @@ static void merge_check_whole(struct result_node *node, const struct result *rea
 	else if (node->status == NODE_OK && strcmp(read->state, "complete") != 0)
 		message = xasprintf("the results of the node in %s are %s", folder, read->state);
 	if (message)
-		fail_node(node, message);
+		merge_fail_node(node, message);
 	free(message);
 	free(folder);
 }
@@ -234,7 +234,7 @@ void fleet_merge(struct result *result, struct result *before, const bool *kept,
 			continue;
 		}
 		if (merge_read_node(&node, about, keeps, config, directory, &err) != STATUS_OK)
-			fail_node(about, err.message);
+			merge_fail_node(about, err.message);
 		if (node.gpuproof_version)
 			drift_take(&drift, i, &node);
 		about->planned = node.planned;
@@ -261,17 +261,17 @@ void fleet_merge(struct result *result, struct result *before, const bool *kept,
 	drift_tell(&drift, result);
 }
 
-char *fleet_summary_path(const char *directory, const char *name)
+char *merge_summary_path(const char *directory, const char *name)
 {
 	return xasprintf("%s/nodes/%s/summary.json", directory, name);
 }
 
-char *fleet_confirm_path(const char *directory, const char *name)
+char *merge_confirm_path(const char *directory, const char *name)
 {
 	return xasprintf("%s/nodes/%s/confirm", directory, name);
 }
 
-bool fleet_node_whole(const char *directory, const char *name)
+bool merge_node_whole(const char *directory, const char *name)
 {
 	char *path = merge_result_path(directory, name);
 	struct error err = ERROR_NONE;
@@ -283,7 +283,7 @@ bool fleet_node_whole(const char *directory, const char *name)
 		result_release(&node);
 	}
 	free(path);
-	path = fleet_confirm_path(directory, name);
+	path = merge_confirm_path(directory, name);
 	whole = whole && access(path, F_OK) != 0;
 	free(path);
 	return whole;

@@ -20,15 +20,15 @@ void fleet_merge(struct result *result, struct result *before, const bool *kept,
 		 const struct config *config, const char *directory);
 
 /* DIR/nodes/NAME/summary.json: the node's result without samples, for the conductor to merge. */
-char *fleet_summary_path(const char *directory, const char *name);
+char *merge_summary_path(const char *directory, const char *name);
 
 /*
  * DIR/nodes/NAME/confirm: ids of the node's cases, one per line, that it is to measure again; the
  * node removes it afterwards. Malloc'ed.
  */
-char *fleet_confirm_path(const char *directory, const char *name);
+char *merge_confirm_path(const char *directory, const char *name);
 
 /* True if the node's result.json in DIR/nodes/NAME is that of a whole run, with nothing to do. */
-bool fleet_node_whole(const char *directory, const char *name);
+bool merge_node_whole(const char *directory, const char *name);
 
 #endif

@@ -68,7 +68,7 @@ void nodes_end(struct fleet_run *f, size_t index, enum node_status status, const
 	if (n->phase == NODE_ENDED)
 		return;
 	if (f->rounds && status != NODE_OK)
-		rounds_lost(f->rounds, index, reason);
+		rounds_group_node_lost(f->rounds, index, reason);
 	if (n->peer)
 		n->peer->node = NO_NODE, n->peer->closing = true;
 	n->peer = NULL;
@@ -117,7 +117,7 @@ void nodes_send(struct fleet_run *f, struct peer *peer, const struct fleet_messa
 {
 	struct text line = TEXT_EMPTY;
 
-	fleet_message_add(&line, message);
+	wire_message_add(&line, message);
 	peer_send(&f->peers, peer, line.data, line.length);
 	text_release(&line);
 }
@@ -176,7 +176,7 @@ void nodes_report_strangers(struct fleet_run *f, bool last)
 }
 
 /* Says so and closes the connection; its name is only a hint for a node that never calls. */
-static void turn_away(struct fleet_run *f, int fd, const char *from, const char *name)
+static void nodes_turn_away(struct fleet_run *f, int fd, const char *from, const char *name)
 {
 	static const struct fleet_message no = { .kind = "refuse", .text = "wrong token" };
 	size_t index = *name ? nodes_find(f, name) : NO_NODE;
@@ -190,7 +190,7 @@ static void turn_away(struct fleet_run *f, int fd, const char *from, const char 
 	snprintf(f->strangers.node, sizeof(f->strangers.node), "%s", name);
 	/* With unread bytes TCP would reset the connection, and the answer be lost. */
 	if (recv(fd, ignored, sizeof(ignored), MSG_DONTWAIT) != 0) {
-		fleet_message_add(&line, &no);
+		wire_message_add(&line, &no);
 		send(fd, line.data, line.length, MSG_NOSIGNAL | MSG_DONTWAIT);
 	}
 	text_release(&line);
@@ -204,23 +204,23 @@ void nodes_take_calls(struct fleet_run *f)
 	int fd;
 
 	while ((fd = peers_call(&f->peers, &call, from)) >= 0) {
-		if (fleet_call_read(&call, f->token, name))
+		if (wire_message_call_read(&call, f->token, name))
 			peers_add(&f->peers, fd, from);
 		else
-			turn_away(f, fd, from, name);
+			nodes_turn_away(f, fd, from, name);
 	}
 	nodes_report_strangers(f, false);
 }
 
-static void peer_refuse(struct fleet_run *f, struct peer *peer, const char *reason)
+static void nodes_peer_refuse(struct fleet_run *f, struct peer *peer, const char *reason)
 {
 	nodes_send(f, peer, &(struct fleet_message){ .kind = "refuse", .text = reason });
 	peer->closing = true;
 }
 
 /* Why an agent with a right token is not wanted; NULL: it is. Malloc'ed. */
-static char *agent_refusal_reason(const struct fleet_run *f, const struct fleet_message *hello,
-				  size_t index)
+static char *nodes_agent_refusal_reason(const struct fleet_run *f,
+					const struct fleet_message *hello, size_t index)
 {
 	if (hello->protocol != FLEET_PROTOCOL || strcmp(hello->build, build_version()) != 0)
 		return xasprintf("the agent is gpuproof %s (protocol %lld), but the conductor is "
@@ -260,24 +260,25 @@ static void calls_start_node(struct fleet_run *f, struct peer *peer, size_t inde
 	nodes_send(f, peer, &start);
 }
 
-static void on_hello(struct fleet_run *f, struct peer *peer, const struct fleet_message *hello)
+static void nodes_on_hello(struct fleet_run *f, struct peer *peer,
+			   const struct fleet_message *hello)
 {
-	bool named = fleet_name_valid(hello->node);
+	bool named = wire_message_name_valid(hello->node);
 	size_t index = named ? nodes_find(f, hello->node) : NO_NODE;
 	char *reason;
 
 	if (strcmp(hello->kind, "hello") != 0 || !named) {
 		fprintf(stderr, "gpuproof: rejected an agent at %s: %s\n", peer->from,
 			"the first message is not that of an agent");
-		peer_refuse(f, peer, "the first message is not that of an agent");
+		nodes_peer_refuse(f, peer, "the first message is not that of an agent");
 		return;
 	}
-	reason = agent_refusal_reason(f, hello, index);
+	reason = nodes_agent_refusal_reason(f, hello, index);
 	if (!reason) {
 		calls_start_node(f, peer, index == NO_NODE ? nodes_add(f, hello->node) : index);
 		return;
 	}
-	peer_refuse(f, peer, reason);
+	nodes_peer_refuse(f, peer, reason);
 	if (index == NO_NODE && !f->launcher.name_count)
 		index = nodes_add(f, hello->node);
 	if (index != NO_NODE && f->nodes[index].phase == NODE_WAITS)
@@ -285,23 +286,23 @@ static void on_hello(struct fleet_run *f, struct peer *peer, const struct fleet_
 	free(reason);
 }
 
-static size_t count_from_message(int64_t number)
+static size_t nodes_count_from_message(int64_t number)
 {
 	return number > 0 ? (size_t)number : 0;
 }
 
-static void on_message(struct fleet_run *f, struct peer *peer, const struct fleet_message *m)
+static void nodes_on_message(struct fleet_run *f, struct peer *peer, const struct fleet_message *m)
 {
 	struct node *n;
 
 	if (peer->node == NO_NODE) {
-		on_hello(f, peer, m);
+		nodes_on_hello(f, peer, m);
 		return;
 	}
 	n = &f->nodes[peer->node];
 	if (strcmp(m->kind, "alive") == 0) {
-		n->planned = count_from_message(m->planned);
-		n->finished = count_from_message(m->finished);
+		n->planned = nodes_count_from_message(m->planned);
+		n->finished = nodes_count_from_message(m->finished);
 		nodes_text(&n->at, m->text);
 	} else if (strcmp(m->kind, "done") == 0) {
 		if (strcmp(m->state, "complete") == 0 && f->has_groups && !f->stopping)
@@ -317,7 +318,7 @@ static void on_message(struct fleet_run *f, struct peer *peer, const struct flee
 			nodes_end(f, peer->node, NODE_ERROR,
 				  "the cases of the node did not finish");
 	} else if (f->rounds) {
-		rounds_message(f->rounds, peer->node, m);
+		rounds_group_message(f->rounds, peer->node, m);
 	} else if (strcmp(m->kind, "failed") == 0) {
 		nodes_end(f, peer->node, NODE_ERROR, m->text);
 	}
@@ -331,7 +332,7 @@ void nodes_lose(struct fleet_run *f, struct peer *peer, const char *reason)
 }
 
 /* Text of an agent, for messages and pages: one line, cut. */
-static void tame_words(const char **words)
+static void nodes_tame_words(const char **words)
 {
 	char *cut = xasprintf("%.*s", REASON_MOST, *words), *line = text_harmless(cut);
 
@@ -352,15 +353,15 @@ void nodes_read(struct fleet_run *f, struct peer *peer)
 	if (peer->node == NO_NODE && peer->in.length > FLEET_HELLO_MOST &&
 	    !memchr(peer->in.data, '\n', FLEET_HELLO_MOST))
 		nodes_lose(f, peer, "the first message of the agent is too long");
-	while (!peer->closing && fleet_message_next(&peer->in, &message)) {
+	while (!peer->closing && wire_message_next(&peer->in, &message)) {
 		if (*message.kind) {
-			tame_words(&message.text);
-			tame_words(&message.build);
-			on_message(f, peer, &message);
+			nodes_tame_words(&message.text);
+			nodes_tame_words(&message.build);
+			nodes_on_message(f, peer, &message);
 		} else {
 			nodes_lose(f, peer, "the agent sent an invalid message");
 		}
-		fleet_message_release(&message);
+		wire_message_release(&message);
 	}
 	if (peer->in.length > FLEET_MESSAGE_MOST)
 		nodes_lose(f, peer, "the agent sent a message that is too long");

@@ -100,12 +100,12 @@ void nodes_lose(struct fleet_run *f, struct peer *peer, const char *reason);
  * Requests to stop, nodes that do not call, are silent or have become too few (watch.c).
  * `launching`: what starts the agents has not ended.
  */
-void nodes_watch(struct fleet_run *f, const struct config *config, bool launching);
+void fleet_watch_nodes(struct fleet_run *f, const struct config *config, bool launching);
 
 /* Gives options->events the cases that have ended since; `last`: all that are left. */
-void nodes_stream(struct fleet_run *f, bool last);
+void fleet_watch_nodes_stream(struct fleet_run *f, bool last);
 /* DIR/status.json, every few seconds; `result` has the run's header. */
-void nodes_status_begin(struct fleet_run *f, const struct result *result);
-void nodes_status(struct fleet_run *f);
+void fleet_watch_nodes_status_begin(struct fleet_run *f, const struct result *result);
+void fleet_watch_nodes_status(struct fleet_run *f);
 
 #endif

@@ -18,7 +18,7 @@
 
 #define HELLO_SECONDS 10.0 /* in which a connection must have identified itself */
 
-static void handle_stops(struct fleet_run *f)
+static void fleet_watch_handle_stops(struct fleet_run *f)
 {
 	int stops = signals_stops();
 
@@ -38,7 +38,7 @@ static void handle_stops(struct fleet_run *f)
 }
 
 /* Those that have not called. */
-static void end_joining(struct fleet_run *f, const char *reason)
+static void fleet_watch_end_joining(struct fleet_run *f, const char *reason)
 {
 	f->join_over = true;
 	for (size_t i = 0; i < f->count; i++) {
@@ -84,7 +84,7 @@ static void fleet_watch_last_words(const struct fleet_run *f, char *words, size_
 }
 
 /* Agents of this machine that ended before they called. */
-static void watch_processes(struct fleet_run *f)
+static void fleet_watch_processes(struct fleet_run *f)
 {
 	for (size_t i = 0; i < f->launcher.process_count && !f->peers.count; i++) {
 		size_t index = f->launcher.kind == LAUNCH_SIMULATED
@@ -101,7 +101,7 @@ static void watch_processes(struct fleet_run *f)
 	}
 }
 
-static void watch_joining(struct fleet_run *f, bool launching)
+static void fleet_watch_joining(struct fleet_run *f, bool launching)
 {
 	char reason[512], words[256];
 	bool waits = f->launcher.expected > f->count || !f->launcher.expected;
@@ -117,15 +117,15 @@ static void watch_joining(struct fleet_run *f, bool launching)
 		snprintf(reason, sizeof(reason),
 			 "the agent of the node never connected: the launcher %s%s",
 			 *f->launcher.ending ? f->launcher.ending : "has ended", words);
-		end_joining(f, reason);
+		fleet_watch_end_joining(f, reason);
 	} else if (clock_seconds() - f->began > f->join_within) {
 		snprintf(reason, sizeof(reason),
 			 "the agent of the node has not connected within %g s", f->join_within);
-		end_joining(f, reason);
+		fleet_watch_end_joining(f, reason);
 	}
 }
 
-static size_t min_nodes(const struct config *config, size_t all)
+static size_t fleet_watch_min_nodes(const struct config *config, size_t all)
 {
 	const char *text = section_text(config_section(config, "fleet", ""), "min_nodes");
 	double number = strtod(text, NULL);
@@ -133,13 +133,13 @@ static size_t min_nodes(const struct config *config, size_t all)
 	return strchr(text, '%') ? (size_t)ceil(number / 100 * (double)all) : (size_t)number;
 }
 
-void nodes_watch(struct fleet_run *f, const struct config *config, bool launching)
+void fleet_watch_nodes(struct fleet_run *f, const struct config *config, bool launching)
 {
 	size_t wanted, left;
 	double now;
 	char reason[128];
 
-	handle_stops(f);
+	fleet_watch_handle_stops(f);
 	now = clock_seconds();
 	snprintf(reason, sizeof(reason), "the agent sent no message for %g s", f->silent_after);
 	for (size_t i = 0; i < f->peers.count; i++) {
@@ -152,9 +152,9 @@ void nodes_watch(struct fleet_run *f, const struct config *config, bool launchin
 		else if (peer->node != NO_NODE && now - peer->heard > f->silent_after)
 			nodes_lose(f, peer, reason);
 	}
-	watch_processes(f);
-	watch_joining(f, launching);
-	wanted = min_nodes(config, nodes_wanted(f));
+	fleet_watch_processes(f);
+	fleet_watch_joining(f, launching);
+	wanted = fleet_watch_min_nodes(config, nodes_wanted(f));
 	left = nodes_left(f);
 	/* More may call. */
 	if (f->stopping || left >= wanted || (!f->launcher.expected && !f->join_over))
@@ -169,7 +169,7 @@ void nodes_watch(struct fleet_run *f, const struct config *config, bool launchin
 
 #define JOINING_SECONDS 0.3 /* between two documents while nodes have not called */
 
-void nodes_status_begin(struct fleet_run *f, const struct result *result)
+void fleet_watch_nodes_status_begin(struct fleet_run *f, const struct result *result)
 {
 	struct run_status *s = f->options->status;
 
@@ -205,7 +205,7 @@ static void fleet_watch_take_last(struct run_status *s, const struct fleet_run *
 	}
 }
 
-void nodes_status(struct fleet_run *f)
+void fleet_watch_nodes_status(struct fleet_run *f)
 {
 	struct run_status *s = f->options->status;
 	struct error err = ERROR_NONE;
@@ -235,7 +235,7 @@ void nodes_status(struct fleet_run *f)
 	s->nodes.waiting += s->nodes.planned - f->count;
 	f->status_due = now + (s->nodes.waiting ? JOINING_SECONDS : STATUS_SECONDS);
 	if (f->rounds) {
-		rounds_count(f->rounds, &s->planned, &s->settled);
+		rounds_group_count(f->rounds, &s->planned, &s->settled);
 		snprintf(s->doing, sizeof(s->doing), "measuring groups of nodes");
 	} else {
 		fleet_watch_take_last(s, f);
@@ -253,7 +253,7 @@ void nodes_status(struct fleet_run *f)
 #define STREAM_SECONDS 1.0 /* between two looks into the journals */
 
 /* Nodes are known once all have called; their devices once each has its plan. */
-static bool can_begin(const struct fleet_run *f)
+static bool fleet_watch_can_begin(const struct fleet_run *f)
 {
 	for (size_t i = 0; i < f->count; i++)
 		if (f->nodes[i].phase == NODE_WAITS ||
@@ -276,7 +276,8 @@ static void fleet_watch_begin_stream(struct fleet_run *f)
 		struct error ignored = ERROR_NONE;
 		size_t count = 0;
 
-		if (group_devices(f->directory, &name, 1, &some, &count, &ignored) == STATUS_OK &&
+		if (run_group_devices(f->directory, &name, 1, &some, &count, &ignored) ==
+			    STATUS_OK &&
 		    count) {
 			h->devices =
 				xrealloc(h->devices, h->device_count + count, sizeof(*h->devices));
@@ -295,7 +296,7 @@ static void fleet_watch_stream_node(struct fleet_run *f, struct node *n)
 	char *path = xasprintf("%s/nodes/%s/" JOURNAL_NAME, f->directory, n->name);
 	struct result read = { 0 };
 
-	group_read(path, &n->streamed, false, &read);
+	run_group_read(path, &n->streamed, false, &read);
 	for (size_t i = 0; i < read.case_count; i++) {
 		case_put_on_node(&read.cases[i], n->name);
 		f->options->events->settled(f->options->events->context, &read.cases[i]);
@@ -305,14 +306,14 @@ static void fleet_watch_stream_node(struct fleet_run *f, struct node *n)
 	free(path);
 }
 
-void nodes_stream(struct fleet_run *f, bool last)
+void fleet_watch_nodes_stream(struct fleet_run *f, bool last)
 {
 	double now = clock_seconds();
 
 	if (!f->options->events || f->options->before || (!last && now < f->stream.due))
 		return;
 	f->stream.due = now + STREAM_SECONDS;
-	if (!f->stream.begun && (last || can_begin(f)))
+	if (!f->stream.begun && (last || fleet_watch_can_begin(f)))
 		fleet_watch_begin_stream(f);
 	if (!f->stream.begun)
 		return;

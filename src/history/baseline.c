@@ -26,7 +26,7 @@ static enum status baseline_check_name(const char *name, struct error *err)
 }
 
 /* Serialises the result without samples. The caller frees the string; NULL on failure. */
-static char *slim_document(const struct result *result, struct error *err)
+static char *baseline_slim_document(const struct result *result, struct error *err)
 {
 	char *json = result_to_json(result);
 	struct result copy;
@@ -60,9 +60,10 @@ enum status baseline_save(struct store *store, const char *name, const struct re
 	char now[32];
 
 	clock_iso8601(now, sizeof(now));
-	if (baseline_check_name(name, err) != STATUS_OK || store_begin(store, err) != STATUS_OK)
+	if (baseline_check_name(name, err) != STATUS_OK ||
+	    sqlite_store_begin(store, err) != STATUS_OK)
 		return err->status;
-	store_baselines(store, &list, err);
+	store_notes_baselines(store, &list, err);
 	for (size_t i = 0; i < list.count && !replace; i++)
 		if (strcmp(list.items[i].name, name) == 0)
 			error_set(err, STATUS_USAGE,
@@ -70,15 +71,15 @@ enum status baseline_save(struct store *store, const char *name, const struct re
 				  name);
 	baseline_list_release(&list);
 	if (replace)
-		store_remove_baseline(store, name, &was_there, err);
+		store_notes_remove_baseline(store, name, &was_there, err);
 	for (size_t i = 0; err->status == STATUS_OK && i < count; i++) {
-		char *document = slim_document(&results[i], err);
+		char *document = baseline_slim_document(&results[i], err);
 
 		if (document)
-			store_add_document(store, name, i, now, document, err);
+			store_notes_add_document(store, name, i, now, document, err);
 		free(document);
 	}
-	return store_end(store, true, err);
+	return sqlite_store_end(store, true, err);
 }
 
 static enum status baseline_unknown(struct store *store, const char *name, struct error *err)
@@ -87,7 +88,7 @@ static enum status baseline_unknown(struct store *store, const char *name, struc
 	const char **names;
 	const char *near;
 
-	if (store_baselines(store, &list, err) == STATUS_OK) {
+	if (store_notes_baselines(store, &list, err) == STATUS_OK) {
 		names = xcalloc(list.count + 1, sizeof(*names));
 		for (size_t i = 0; i < list.count; i++)
 			names[i] = list.items[i].name;
@@ -123,7 +124,7 @@ enum status baseline_load(struct store *store, const char *name, struct result *
 {
 	struct loading l = { .name = name };
 
-	store_each_document(store, name, baseline_take_document, &l, err);
+	store_notes_each_document(store, name, baseline_take_document, &l, err);
 	if (err->status == STATUS_OK && !l.count)
 		baseline_unknown(store, name, err);
 	if (err->status != STATUS_OK) {
@@ -141,7 +142,7 @@ enum status baseline_delete(struct store *store, const char *name, struct error 
 {
 	bool was_there;
 
-	if (store_remove_baseline(store, name, &was_there, err) == STATUS_OK && !was_there)
+	if (store_notes_remove_baseline(store, name, &was_there, err) == STATUS_OK && !was_there)
 		baseline_unknown(store, name, err);
 	return err->status;
 }

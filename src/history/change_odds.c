@@ -23,7 +23,7 @@ const struct rho_weights rho_weights_flat = { { 0.05, 0.05, 0.05, 0.05, 0.05, 0.
 						0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05,
 						0.05, 0.05, 0.05, 0.05, 0.05, 0.05 } };
 
-double change_rho(size_t i)
+double change_odds_rho(size_t i)
 {
 	return (double)i / CHANGE_RHOS;
 }
@@ -66,7 +66,7 @@ struct odds_model {
 	double log_determinant, log_ridge;
 };
 
-static double *model_cell(const struct odds_model *m, size_t row, size_t column)
+static double *change_odds_model_cell(const struct odds_model *m, size_t row, size_t column)
 {
 	return &m->cells[row * (m->columns + 1) + column];
 }
@@ -74,7 +74,7 @@ static double *model_cell(const struct odds_model *m, size_t row, size_t column)
 static void change_odds_set_both(const struct odds_model *m, size_t row, size_t column,
 				 double value)
 {
-	*model_cell(m, row, column) = *model_cell(m, column, row) = value;
+	*change_odds_model_cell(m, row, column) = *change_odds_model_cell(m, column, row) = value;
 }
 
 /* Sum over the prewhitened nights after `night`. */
@@ -103,31 +103,32 @@ static void change_odds_model_fill(struct odds_model *m, const struct nights *s,
 				     s->x[night] - rho * s->x[night - 1] +
 					     change_odds_rest_after(s, night, rho));
 	}
-	*model_cell(m, m->columns, m->columns) = first * s->x[0] * s->x[0] + s->squares -
-						 2 * rho * s->products + rho * rho * s->earlier +
-						 (double)s->n * RESOLUTION * RESOLUTION;
+	*change_odds_model_cell(m, m->columns, m->columns) =
+		first * s->x[0] * s->x[0] + s->squares - 2 * rho * s->products +
+		rho * rho * s->earlier + (double)s->n * RESOLUTION * RESOLUTION;
 }
 
-static void model_sweep(const struct odds_model *m, size_t k)
+static void change_odds_model_sweep(const struct odds_model *m, size_t k)
 {
-	double pivot = *model_cell(m, k, k);
+	double pivot = *change_odds_model_cell(m, k, k);
 
 	for (size_t j = 0; j <= m->columns; j++)
-		*model_cell(m, k, j) /= pivot;
+		*change_odds_model_cell(m, k, j) /= pivot;
 	for (size_t i = 0; i <= m->columns; i++) {
-		double factor = *model_cell(m, i, k);
+		double factor = *change_odds_model_cell(m, i, k);
 
 		if (i == k)
 			continue;
 		for (size_t j = 0; j <= m->columns; j++)
-			*model_cell(m, i, j) -= factor * *model_cell(m, k, j);
-		*model_cell(m, i, k) = -factor / pivot;
+			*change_odds_model_cell(m, i, j) -=
+				factor * *change_odds_model_cell(m, k, j);
+		*change_odds_model_cell(m, i, k) = -factor / pivot;
 	}
-	*model_cell(m, k, k) = 1 / pivot;
+	*change_odds_model_cell(m, k, k) = 1 / pivot;
 }
 
-static double log_marginal(size_t n, double rho, double rss, double log_determinant, size_t steps,
-			   double log_ridge)
+static double change_odds_log_marginal(size_t n, double rho, double rss, double log_determinant,
+				       size_t steps, double log_ridge)
 {
 	return (log1p(-rho * rho) - log_determinant + (double)steps * log_ridge -
 		(double)(n - 1) * log(rss)) /
@@ -144,30 +145,35 @@ struct stage {
  * Contribution of the moment prior for step i: log of the posterior mean square of its size over
  * the prior one, 1 / ridge. Exact for one step; several are treated as independent.
  */
-static double moment_prior(const struct odds_model *m, size_t i, double variance)
+static double change_odds_moment_prior(const struct odds_model *m, size_t i, double variance)
 {
-	double size = *model_cell(m, i, m->columns);
+	double size = *change_odds_model_cell(m, i, m->columns);
 
-	return log(size * size / variance + *model_cell(m, i, i)) + m->log_ridge;
+	return log(size * size / variance + *change_odds_model_cell(m, i, i)) + m->log_ridge;
 }
 
-static void stage_of_rho(struct stage *stage, const struct odds_model *m, size_t n, size_t r)
+static void change_odds_stage_of_rho(struct stage *stage, const struct odds_model *m, size_t n,
+				     size_t r)
 {
-	double rho = change_rho(r), rss = *model_cell(m, m->columns, m->columns), moments = 0;
+	double rho = change_odds_rho(r), rss = *change_odds_model_cell(m, m->columns, m->columns),
+	       moments = 0;
 	double variance = rss / (double)(n - 1);
 	size_t steps = m->columns - 1;
 
 	for (size_t i = 1; i <= steps; i++)
-		moments += moment_prior(m, i, variance);
+		moments += change_odds_moment_prior(m, i, variance);
 	stage->all[r] =
-		log_marginal(n, rho, rss, m->log_determinant, steps, m->log_ridge) + moments;
+		change_odds_log_marginal(n, rho, rss, m->log_determinant, steps, m->log_ridge) +
+		moments;
 	for (size_t i = 1; i <= steps; i++) {
-		double inverse = *model_cell(m, i, i), size = *model_cell(m, i, m->columns);
+		double inverse = *change_odds_model_cell(m, i, i),
+		       size = *change_odds_model_cell(m, i, m->columns);
 
 		stage->without[i - 1][r] =
-			log_marginal(n, rho, rss + size * size / inverse,
-				     m->log_determinant + log(inverse), steps - 1, m->log_ridge) +
-			moments - moment_prior(m, i, variance);
+			change_odds_log_marginal(n, rho, rss + size * size / inverse,
+						 m->log_determinant + log(inverse), steps - 1,
+						 m->log_ridge) +
+			moments - change_odds_moment_prior(m, i, variance);
 	}
 }
 
@@ -176,13 +182,13 @@ static void change_odds_stage_fill(struct stage *stage, struct odds_model *m,
 {
 	m->columns = count + 1;
 	for (size_t r = 0; r < CHANGE_RHOS; r++) {
-		change_odds_model_fill(m, s, change_rho(r), points);
+		change_odds_model_fill(m, s, change_odds_rho(r), points);
 		m->log_determinant = 0;
 		for (size_t k = 0; k < m->columns; k++) {
-			m->log_determinant += log(*model_cell(m, k, k));
-			model_sweep(m, k);
+			m->log_determinant += log(*change_odds_model_cell(m, k, k));
+			change_odds_model_sweep(m, k);
 		}
-		stage_of_rho(stage, m, s->n, r);
+		change_odds_stage_of_rho(stage, m, s->n, r);
 	}
 }
 
@@ -202,8 +208,8 @@ static double change_odds_log_sum(const double *values, const struct rho_weights
  * Stores the cost of removing each change in `odds`; returns the index of the cheapest. `count` is
  * above 0.
  */
-static size_t stage_weakest_change(const struct stage *stage, size_t count,
-				   const struct rho_weights *weights, double *odds)
+static size_t change_odds_stage_weakest_change(const struct stage *stage, size_t count,
+					       const struct rho_weights *weights, double *odds)
 {
 	double all = change_odds_log_sum(stage->all, weights);
 	size_t found = 0;
@@ -293,7 +299,7 @@ size_t change_odds_keep(const double *values, size_t n, const struct rho_weights
 		size_t i;
 
 		change_odds_stage_fill(&w.stage, &w.model, &w.nights, points, count);
-		i = stage_weakest_change(&w.stage, count, weights, odds);
+		i = change_odds_stage_weakest_change(&w.stage, count, weights, odds);
 		if (odds[i] > limit)
 			break;
 		memmove(&points[i], &points[i + 1], (--count - i) * sizeof(*points));
@@ -327,7 +333,7 @@ void change_odds_evidence(const double *values, size_t n, const size_t *points, 
 		}
 		if (!count)
 			break;
-		i = stage_weakest_change(&w.stage, count, &rho_weights_flat, odds);
+		i = change_odds_stage_weakest_change(&w.stage, count, &rho_weights_flat, odds);
 		memmove(&left[i], &left[i + 1], (--count - i) * sizeof(*left));
 	}
 	for (size_t r = 0; r < CHANGE_RHOS; r++)

@@ -39,7 +39,7 @@ struct rho_weights {
 	double weight[CHANGE_RHOS]; /* their sum is 1 */
 };
 
-double change_rho(size_t i); /* i-th value of the grid */
+double change_odds_rho(size_t i); /* i-th value of the grid */
 extern const struct rho_weights rho_weights_flat;
 
 /*

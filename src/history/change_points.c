@@ -71,8 +71,8 @@ struct split {
 /*
  * Finds the best split of x[0..end-1]; `left[k]` is the sum of distances within the first k values.
  */
-static void scan_splits(struct ranks *r, const double *x, size_t end, const double *left,
-			struct split *best)
+static void change_points_scan_splits(struct ranks *r, const double *x, size_t end,
+				      const double *left, struct split *best)
 {
 	double right = 0;
 
@@ -119,7 +119,7 @@ static struct split change_points_best_split(const double *x, size_t n)
 		size_t end = n * k / RIGHT_ENDS;
 
 		if (end >= 2 * CHANGE_MIN_SEGMENT)
-			scan_splits(&r, x, end, left, &best);
+			change_points_scan_splits(&r, x, end, left, &best);
 	}
 	free(r.rank);
 	free(r.count);
@@ -128,30 +128,30 @@ static struct split change_points_best_split(const double *x, size_t n)
 	return best;
 }
 
-static bool change_is_confirmed(const double *x, size_t m, size_t n)
+static bool change_points_is_confirmed(const double *x, size_t m, size_t n)
 {
 	double least = fmin((double)m, (double)n);
 
 	return fabs(median_of(x + m, n) - median_of(x, m)) >= log1p(CHANGE_MAGNITUDE) &&
 	       difference_probability(x, m, x + m, n) <= CHANGE_RANK_PROBABILITY &&
-	       shift_probability(x, m, n) <= CHANGE_PROBABILITY / least;
+	       stats_difference_shift_probability(x, m, n) <= CHANGE_PROBABILITY / least;
 }
 
-static double winsorized_spread(const double *x, size_t n, size_t at, double distance)
+static double change_points_winsorized_spread(const double *x, size_t n, size_t at, double distance)
 {
 	double mean;
 
-	return winsorized_sum_of_squares(x, at, distance, &mean) +
-	       winsorized_sum_of_squares(x + at, n - at, distance, &mean);
+	return stats_difference_winsorized_squares(x, at, distance, &mean) +
+	       stats_difference_winsorized_squares(x + at, n - at, distance, &mean);
 }
 
 /*
  * Dates the change: the night near `at` that leaves the least variation on both sides. The energy
  * distance alone often selects an earlier one.
  */
-static size_t date_of_change(const double *x, size_t n, size_t at)
+static size_t change_points_date_of(const double *x, size_t n, size_t at)
 {
-	double distance = outlier_distance(x, at, n - at), least;
+	double distance = stats_difference_outlier_distance(x, at, n - at), least;
 	size_t first = at > 2 * CHANGE_MIN_SEGMENT ? at - CHANGE_MIN_SEGMENT : CHANGE_MIN_SEGMENT;
 	size_t last = at + CHANGE_MIN_SEGMENT, best = at;
 
@@ -161,9 +161,9 @@ static size_t date_of_change(const double *x, size_t n, size_t at)
 	 */
 	if (!(distance > 0))
 		distance = INFINITY;
-	least = winsorized_spread(x, n, at, distance);
+	least = change_points_winsorized_spread(x, n, at, distance);
 	for (size_t i = first; i <= last && i + CHANGE_MIN_SEGMENT <= n; i++) {
-		double now = winsorized_spread(x, n, i, distance);
+		double now = change_points_winsorized_spread(x, n, i, distance);
 
 		if (now < least) {
 			least = now;
@@ -173,7 +173,8 @@ static size_t date_of_change(const double *x, size_t n, size_t at)
 	return best;
 }
 
-static void divide_segment(const double *x, size_t begin, size_t end, size_t *points, size_t *count)
+static void change_points_divide_segment(const double *x, size_t begin, size_t end, size_t *points,
+					 size_t *count)
 {
 	struct split split;
 
@@ -182,12 +183,12 @@ static void divide_segment(const double *x, size_t begin, size_t end, size_t *po
 	split = change_points_best_split(x + begin, end - begin);
 	if (!split.at)
 		return;
-	split.at = date_of_change(x + begin, split.end, split.at);
-	if (!change_is_confirmed(x + begin, split.at, split.end - split.at))
+	split.at = change_points_date_of(x + begin, split.end, split.at);
+	if (!change_points_is_confirmed(x + begin, split.at, split.end - split.at))
 		return;
-	divide_segment(x, begin, begin + split.at, points, count);
+	change_points_divide_segment(x, begin, begin + split.at, points, count);
 	points[(*count)++] = begin + split.at;
-	divide_segment(x, begin + split.at, end, points, count);
+	change_points_divide_segment(x, begin + split.at, end, points, count);
 }
 
 /*
@@ -199,7 +200,7 @@ size_t change_points_confirmed(const double *x, size_t n, size_t *points, size_t
 	for (size_t i = 0; i < count;) {
 		size_t before = i ? points[i - 1] : 0, after = i + 1 < count ? points[i + 1] : n;
 
-		if (change_is_confirmed(x + before, points[i] - before, after - points[i])) {
+		if (change_points_is_confirmed(x + before, points[i] - before, after - points[i])) {
 			i++;
 			continue;
 		}
@@ -213,6 +214,6 @@ size_t change_points(const double *values, size_t n, size_t *points)
 {
 	size_t count = 0;
 
-	divide_segment(values, 0, n, points, &count);
+	change_points_divide_segment(values, 0, n, points, &count);
 	return change_points_confirmed(values, n, points, count);
 }

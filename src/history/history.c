@@ -162,8 +162,8 @@ static int history_by_series(const void *a, const void *b)
 }
 
 /* Values that were measured, by series. The caller frees the array. */
-static const struct store_figure **night_measured_figures(const struct store_night *night,
-							  size_t *count)
+static const struct store_figure **
+history_measured_figures_of_night(const struct store_night *night, size_t *count)
 {
 	const struct store_figure **out = xcalloc(night->figure_count + 1, sizeof(*out));
 
@@ -176,12 +176,13 @@ static const struct store_figure **night_measured_figures(const struct store_nig
 }
 
 /* Compares the measured values of the stored and the new version of one run. */
-static enum history_added choose_night_version(const struct store_night *before,
-					       const struct store_night *after, struct error *err)
+static enum history_added history_choose_night_version(const struct store_night *before,
+						       const struct store_night *after,
+						       struct error *err)
 {
 	size_t old_count, count, missing = 0, changed = 0;
-	const struct store_figure **old = night_measured_figures(before, &old_count);
-	const struct store_figure **now = night_measured_figures(after, &count);
+	const struct store_figure **old = history_measured_figures_of_night(before, &old_count);
+	const struct store_figure **now = history_measured_figures_of_night(after, &count);
 	bool completed =
 		strcmp(before->state, "complete") != 0 && strcmp(after->state, "complete") == 0;
 
@@ -218,19 +219,19 @@ enum status history_add_night(struct store *store, const struct store_night *nig
 	int64_t old;
 
 	*added = HISTORY_PRESENT;
-	if (store_begin(store, err) != STATUS_OK)
+	if (sqlite_store_begin(store, err) != STATUS_OK)
 		return err->status;
 	old = store_find_night(store, night->run_id, err);
 	if (err->status == STATUS_OK && !old)
 		*added = HISTORY_ADDED;
 	else if (old && store_read_night(store, old, &before, err) == STATUS_OK)
-		*added = choose_night_version(&before, night, err);
+		*added = history_choose_night_version(&before, night, err);
 	store_night_release(&before);
 	if (err->status == STATUS_OK && *added == HISTORY_REPLACED)
 		store_remove_night(store, old, err);
 	if (err->status == STATUS_OK && *added != HISTORY_PRESENT)
 		store_add_night(store, night, err);
-	return store_end(store, *added != HISTORY_PRESENT, err);
+	return sqlite_store_end(store, *added != HISTORY_PRESENT, err);
 }
 
 enum status history_add(struct store *store, const struct result *result, enum history_added *added,
@@ -314,7 +315,7 @@ enum status history_annotate(struct store *store, int64_t day, int64_t series, b
 	return err->status;
 }
 
-static bool note_is_alike(const struct history_note *a, const struct history_note *b)
+static bool history_note_is_alike(const struct history_note *a, const struct history_note *b)
 {
 	return a->day == b->day && a->series == b->series && a->acknowledges == b->acknowledges &&
 	       a->state == b->state && strcmp(a->text, b->text) == 0 &&
@@ -323,8 +324,9 @@ static bool note_is_alike(const struct history_note *a, const struct history_not
 }
 
 /* Skips a note about a series that this history does not have. */
-static void merge_note(struct store *store, const struct history_notes *there, struct store *from,
-		       const struct history_note *note, struct error *err)
+static void history_merge_note(struct store *store, const struct history_notes *there,
+			       struct store *from, const struct history_note *note,
+			       struct error *err)
 {
 	struct history_note copy = *note;
 	bool known = false;
@@ -332,7 +334,7 @@ static void merge_note(struct store *store, const struct history_notes *there, s
 	if (note->series)
 		copy.series = store_find_series(store, from, note->series, err);
 	for (size_t i = 0; i < there->count && !known; i++)
-		known = note_is_alike(&there->items[i], &copy);
+		known = history_note_is_alike(&there->items[i], &copy);
 	if (!known && (!note->series || copy.series))
 		store_add_note(store, &copy, err);
 }
@@ -342,7 +344,7 @@ enum status history_merge(struct store *store, struct store *from, const char *n
 {
 	struct history_nights nights;
 
-	if (store_begin(store, err) != STATUS_OK)
+	if (sqlite_store_begin(store, err) != STATUS_OK)
 		return err->status;
 	store_nights(from, &nights, err);
 	for (size_t i = 0; i < nights.count && err->status == STATUS_OK; i++) {
@@ -360,9 +362,9 @@ enum status history_merge(struct store *store, struct store *from, const char *n
 		if (store_notes(store, &there, err) == STATUS_OK)
 			store_notes(from, &notes, err);
 		for (size_t i = 0; i < notes.count && err->status == STATUS_OK; i++)
-			merge_note(store, &there, from, &notes.items[i], err);
+			history_merge_note(store, &there, from, &notes.items[i], err);
 		history_notes_release(&notes);
 		history_notes_release(&there);
 	}
-	return store_end(store, true, err);
+	return sqlite_store_end(store, true, err);
 }

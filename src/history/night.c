@@ -14,7 +14,7 @@
 #include "result/result.h"
 #include "result/verdict.h"
 
-static const char *text_or_empty(const char *s)
+static const char *night_text_or_empty(const char *s)
 {
 	return s ? s : "";
 }
@@ -44,7 +44,7 @@ static void night_add_config(struct text *out, const struct result *r)
 		    !text_starts_with(s->section, "limit") && strcmp(s->key, "label") != 0 &&
 		    strcmp(s->key, "tags") != 0 && strcmp(s->key, "verdict") != 0)
 			text_addf(&all, "%s\n%s\n%s\n", s->section, s->key,
-				  text_or_empty(s->value));
+				  night_text_or_empty(s->value));
 	}
 	snprintf(hash, sizeof(hash), "%016" PRIx64,
 		 siphash(&key, all.data ? all.data : "", all.length));
@@ -116,7 +116,7 @@ static struct store_figure *night_add_figure(struct night_filling *f, const stru
 	ARRAY_GROW(out->figures, out->figure_count, out->figure_capacity);
 	out->figures[out->figure_count] = (struct store_figure){
 		.metric = xstrdup(m ? m->name : ""),
-		.case_id = xstrdup(text_or_empty(f->c->id)),
+		.case_id = xstrdup(night_text_or_empty(f->c->id)),
 		.section = xstrdup(f->section),
 		.point = xstrdup(f->point),
 		.model = xstrdup(f->device ? f->device->name : ""),
@@ -133,7 +133,7 @@ static struct store_figure *night_add_figure(struct night_filling *f, const stru
 	return &out->figures[out->figure_count++];
 }
 
-static double finite_or_unknown(double value)
+static double night_finite_or_unknown(double value)
 {
 	return isfinite(value) ? value : (double)NAN;
 }
@@ -149,8 +149,9 @@ static void night_add_case(struct night_filling *f, const struct device_info **d
 	size_t epoch = 0;
 
 	f->device = result_device(f->result, c->device);
-	f->section = xasprintf("%s%s%s", text_or_empty(c->suite),
-			       *text_or_empty(c->label) ? ":" : "", text_or_empty(c->label));
+	f->section =
+		xasprintf("%s%s%s", night_text_or_empty(c->suite),
+			  *night_text_or_empty(c->label) ? ":" : "", night_text_or_empty(c->label));
 	f->point = case_point(c);
 	while (epoch < out->epoch_count && devices[epoch] != f->device)
 		epoch++;
@@ -166,9 +167,10 @@ static void night_add_case(struct night_filling *f, const struct device_info **d
 		figure->only_gap = case_is_unsettled(c, m);
 		if (figure->only_gap)
 			continue;
-		figure->value = c->status == CASE_OK ? finite_or_unknown(m->value) : (double)NAN;
-		figure->low = finite_or_unknown(m->low);
-		figure->high = finite_or_unknown(m->high);
+		figure->value =
+			c->status == CASE_OK ? night_finite_or_unknown(m->value) : (double)NAN;
+		figure->low = night_finite_or_unknown(m->low);
+		figure->high = night_finite_or_unknown(m->high);
 	}
 	if (!c->metric_count)
 		night_add_figure(f, NULL, epoch)->only_gap = true;
@@ -200,16 +202,16 @@ enum status night_of_result(const struct result *r, struct store_night *out, str
 	struct night_filling f = { .out = out, .result = r };
 
 	memset(out, 0, sizeof(*out));
-	if (!history_day(r->started, &out->day) || !*text_or_empty(r->run_id)) {
+	if (!history_day(r->started, &out->day) || !*night_text_or_empty(r->run_id)) {
 		free(devices);
 		return error_set(err, STATUS_USAGE, "the result has no run id or no start time");
 	}
 	out->run_id = xstrdup(r->run_id);
 	out->started = xstrdup(r->started);
-	out->host = xstrdup(text_or_empty(result_fact(r, "hostname")));
-	out->label = xstrdup(text_or_empty(r->label));
-	out->state = xstrdup(text_or_empty(r->state));
-	out->tags = night_tags_of(text_or_empty(r->tags));
+	out->host = xstrdup(night_text_or_empty(result_fact(r, "hostname")));
+	out->label = xstrdup(night_text_or_empty(r->label));
+	out->state = xstrdup(night_text_or_empty(r->state));
+	out->tags = night_tags_of(night_text_or_empty(r->tags));
 	out->verdict = xstrdup(r->judgement ? verdicts_word(r->judgement) : "");
 	out->facts = night_facts(r);
 	out->devices = xcalloc(r->device_count + 1, sizeof(*out->devices));

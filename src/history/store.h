@@ -29,18 +29,18 @@ enum store_mode {
  * Opens a history. Refuses a file of another program, of a newer gpuproof, or a damaged one;
  * upgrades an older one.
  */
-enum status store_open(struct store **out, const char *path, enum store_mode mode,
-		       struct error *err);
-void store_close(struct store *store);
+enum status sqlite_store_open(struct store **out, const char *path, enum store_mode mode,
+			      struct error *err);
+void sqlite_store_close(struct store *store);
 /* Format version that this program writes. */
-size_t store_version(void);
+size_t sqlite_store_version(void);
 
 /*
  * Starts a transaction, after other writers have finished; a nested one can be undone alone.
- * store_end() undoes it if `keep` is false or `err` has an error, and returns err->status.
+ * sqlite_store_end() undoes it if `keep` is false or `err` has an error, and returns err->status.
  */
-enum status store_begin(struct store *store, struct error *err);
-enum status store_end(struct store *store, bool keep, struct error *err);
+enum status sqlite_store_begin(struct store *store, struct error *err);
+enum status sqlite_store_end(struct store *store, bool keep, struct error *err);
 
 /* State of a device in one night. */
 struct store_device {
@@ -95,7 +95,7 @@ enum status store_add_night(struct store *store, const struct store_night *night
 			    struct error *err);
 enum status store_remove_night(struct store *store, int64_t id, struct error *err);
 /* Facts of a night; "" if it does not exist. The caller frees the string. */
-char *store_facts(struct store *store, int64_t night, struct error *err);
+char *store_nights_facts(struct store *store, int64_t night, struct error *err);
 
 struct history_night {
 	int64_t id, day;                                                /* day: since 1970-01-01 */
@@ -124,7 +124,7 @@ struct history_places {
 	size_t count, capacity;
 };
 
-enum status store_places(struct store *store, struct history_places *out, struct error *err);
+enum status store_nights_places(struct store *store, struct history_places *out, struct error *err);
 
 struct history_point {
 	int64_t night, day, epoch;
@@ -162,20 +162,21 @@ enum status store_each_series(struct store *store, const struct history_filter *
  * Calls `visit` for each series of the filter without its points, by id; ignores `nights` and
  * `tag`.
  */
-enum status store_each_name(struct store *store, const struct history_filter *filter,
-			    history_series_fn *visit, void *context, struct error *err);
+enum status store_series_each_name(struct store *store, const struct history_filter *filter,
+				   history_series_fn *visit, void *context, struct error *err);
 /* Id of the series `id` of the history `from` in this one, by its name: numbers differ. 0: none. */
 int64_t store_find_series(struct store *store, struct store *from, int64_t id, struct error *err);
 typedef void store_point_fn(void *context, int64_t series, int64_t night, int64_t epoch,
 			    double value);
 /*
- * Calls `visit` for each measured value of the series of store_each_name(), by series, nights in
- * any order. For histories too large for store_each_series(): a million values per second.
+ * Calls `visit` for each measured value of the series of store_series_each_name(), by series,
+ * nights in any order. For histories too large for store_each_series(): a million values per
+ * second.
  */
-enum status store_each_point(struct store *store, const struct history_filter *filter,
-			     store_point_fn *visit, void *context, struct error *err);
+enum status store_series_each_point(struct store *store, const struct history_filter *filter,
+				    store_point_fn *visit, void *context, struct error *err);
 /* "name=value" lines of an epoch; "" if it does not exist. The caller frees the string. */
-char *store_epoch_facts(struct store *store, int64_t epoch, struct error *err);
+char *store_series_epoch_facts(struct store *store, int64_t epoch, struct error *err);
 
 /* User decision on a change or a finding (triage.h). */
 enum triage {
@@ -188,9 +189,9 @@ enum triage {
 	TRIAGE_WONTFIX,
 	TRIAGE_STATES
 };
-const char *triage_word(enum triage state); /* "fixed"; "" */
+const char *store_notes_triage_word(enum triage state); /* "fixed"; "" */
 /* TRIAGE_NONE for an unknown word, such as one of a newer version; it closes nothing. */
-enum triage triage_of_word(const char *word);
+enum triage store_notes_triage_of_word(const char *word);
 
 struct history_note {
 	int64_t id, day, series; /* series 0: not for a single series */
@@ -215,7 +216,8 @@ enum status store_notes(struct store *store, struct history_notes *out, struct e
 enum status store_add_note(struct store *store, const struct history_note *note, struct error *err);
 
 /* Removes the nights before `day`, and series without points; `removed`: number of nights. */
-enum status store_prune(struct store *store, int64_t day, size_t *removed, struct error *err);
+enum status store_nights_prune(struct store *store, int64_t day, size_t *removed,
+			       struct error *err);
 
 /* A baseline: a name with an ordered list of documents. */
 struct baseline_info {
@@ -228,16 +230,17 @@ struct baseline_list {
 	size_t count, capacity;
 };
 
-enum status store_baselines(struct store *store, struct baseline_list *out, struct error *err);
+enum status store_notes_baselines(struct store *store, struct baseline_list *out,
+				  struct error *err);
 /* Appends a document. */
-enum status store_add_document(struct store *store, const char *baseline, size_t position,
-			       const char *saved, const char *document, struct error *err);
+enum status store_notes_add_document(struct store *store, const char *baseline, size_t position,
+				     const char *saved, const char *document, struct error *err);
 typedef enum status store_document_fn(void *context, const char *document, struct error *err);
 /* Calls `visit` for each document in order, until one call fails. */
-enum status store_each_document(struct store *store, const char *baseline, store_document_fn *visit,
-				void *context, struct error *err);
-enum status store_remove_baseline(struct store *store, const char *baseline, bool *was_there,
-				  struct error *err);
+enum status store_notes_each_document(struct store *store, const char *baseline,
+				      store_document_fn *visit, void *context, struct error *err);
+enum status store_notes_remove_baseline(struct store *store, const char *baseline, bool *was_there,
+					struct error *err);
 
 /* Days with a four-digit year: 0001-01-01 to 9999-12-31. Other days in the file are damage. */
 #define FIRST_DAY INT64_C(-719162)

@@ -12,7 +12,7 @@
 #include "judge/estimate/kind.h"
 #include "stats/difference.h"
 
-const char *change_state_name(enum change_state state)
+const char *trend_change_state_name(enum change_state state)
 {
 	static const char *const names[] = { "NEW", "ACKNOWLEDGED", "RECOVERED" };
 
@@ -63,8 +63,8 @@ struct trend_epoch {
 };
 #define NO_EPOCH SIZE_MAX
 
-static struct trend_epoch *epoch_of(struct trend_epoch *epochs, size_t *count,
-				    const struct history_series *s, size_t night)
+static struct trend_epoch *trend_epoch_of(struct trend_epoch *epochs, size_t *count,
+					  const struct history_series *s, size_t night)
 {
 	const struct history_point *p = &s->points[night];
 
@@ -90,7 +90,7 @@ static size_t trend_epochs(const struct history_series *s, struct trend_epoch **
 		changes += s->points[i].epoch != s->points[i - 1].epoch;
 	*epochs = xcalloc(changes, sizeof(**epochs));
 	for (size_t i = 0; i < s->count; i++) {
-		struct trend_epoch *e = epoch_of(*epochs, &count, s, i);
+		struct trend_epoch *e = trend_epoch_of(*epochs, &count, s, i);
 
 		e->last = i;
 		e->gaps = isnan(s->points[i].value) ? e->gaps + 1 : 0;
@@ -115,7 +115,7 @@ static void trend_epochs_release(struct trend_epoch *epochs, size_t count)
  * True if another epoch has nights before and after the last ones of `i`: two jobs fill the
  * history.
  */
-static bool took_turns(const struct trend_epoch *epochs, size_t count, size_t i)
+static bool trend_took_turns(const struct trend_epoch *epochs, size_t count, size_t i)
 {
 	for (size_t j = 0; j < count; j++)
 		if (j != i && epochs[j].first < epochs[i].last && epochs[j].last > epochs[i].first)
@@ -123,7 +123,7 @@ static bool took_turns(const struct trend_epoch *epochs, size_t count, size_t i)
 	return false;
 }
 
-static size_t epoch_predecessor(const struct trend_epoch *epochs, size_t count, size_t of)
+static size_t trend_epoch_predecessor(const struct trend_epoch *epochs, size_t count, size_t of)
 {
 	size_t same = NO_EPOCH, any = NO_EPOCH;
 
@@ -140,7 +140,7 @@ static size_t epoch_predecessor(const struct trend_epoch *epochs, size_t count, 
 	}
 	if (same != NO_EPOCH)
 		return same;
-	return any != NO_EPOCH && !took_turns(epochs, count, any) ? any : NO_EPOCH;
+	return any != NO_EPOCH && !trend_took_turns(epochs, count, any) ? any : NO_EPOCH;
 }
 
 /*
@@ -151,7 +151,7 @@ static size_t epoch_predecessor(const struct trend_epoch *epochs, size_t count, 
 static void trend_epochs_link(struct trend_epoch *epochs, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
-		epochs[i].before = epoch_predecessor(epochs, count, i);
+		epochs[i].before = trend_epoch_predecessor(epochs, count, i);
 		if (epochs[i].before != NO_EPOCH)
 			epochs[epochs[i].before].followed = true;
 	}
@@ -282,7 +282,7 @@ static size_t trend_drop_state(const double *logs, size_t nights, size_t lasting
 						 i + 1 < count ? points[i + 1] : nights };
 
 		if (trend_leads_back(logs, nights, points, count, i) ||
-		    !trend_is_state(logs, nights, &s, lasting))
+		    !trend_levels_is_state(logs, nights, &s, lasting))
 			continue;
 		memmove(&points[i], &points[i + 1], (count - i - 1) * sizeof(*points));
 		return count - 1;
@@ -291,8 +291,8 @@ static size_t trend_drop_state(const double *logs, size_t nights, size_t lasting
 }
 
 /* Keeps the accepted proposals, with their odds. */
-static size_t change_points_with_odds(const struct analysis *f, const double *logs, size_t nights,
-				      size_t *points, double *odds)
+static size_t trend_change_points_with_odds(const struct analysis *f, const double *logs,
+					    size_t nights, size_t *points, double *odds)
 {
 	const struct rho_weights *weights = trend_prior_weights(f->prior, f->series);
 	double limit = trend_prior_limit(f->prior);
@@ -322,10 +322,10 @@ static void trend_add_seam(struct analysis *f, const struct trend_epoch *before,
 				     .night_before = t->points[at - 1]->night,
 				     .epoch = after->epoch,
 				     .epoch_before = before->epoch,
-				     .shift = trend_seam_shift(&f->nights, from, at, end) };
+				     .shift = trend_levels_seam_shift(&f->nights, from, at, end) };
 	shift = seam->shift.value;
 	seam->ratio = exp(f->series->better == BETTER_HIGHER ? -shift : shift);
-	seam->differs = trend_seam_differs(&f->nights, &seam->shift, end - at);
+	seam->differs = trend_levels_seam_differs(&f->nights, &seam->shift, end - at);
 	if (seam->differs) {
 		double level = median_of(f->logs + from, at - from);
 
@@ -351,7 +351,7 @@ static void trend_add_epoch(struct analysis *f, const struct trend_epoch *before
 	if (f->nights.lasting)
 		states_merge(logs, e->count, log1p(STATE_LEAST), log(LEVEL_STATES),
 			     f->nights.lasting);
-	count = change_points_with_odds(f, logs, e->count, points, odds);
+	count = trend_change_points_with_odds(f, logs, e->count, points, odds);
 	if (begin && e->count)
 		trend_add_seam(f, before, e, begin, begin + (count ? points[0] : e->count));
 	for (size_t i = 0; i < count; i++) {
@@ -371,13 +371,13 @@ static void trend_add_epoch(struct analysis *f, const struct trend_epoch *before
 	free(odds);
 }
 
-static void add_sudden(struct analysis *f)
+static void trend_add_sudden(struct analysis *f)
 {
 	struct trend *t = f->t;
 	size_t from = trend_last_level(t), at;
 	struct level_shift shift;
 
-	if (t->count - from < 2 || !trend_sudden(&f->nights, from, t->count, &at, &shift))
+	if (t->count - from < 2 || !trend_levels_sudden(&f->nights, from, t->count, &at, &shift))
 		return;
 	trend_add_change(f, FOUND_SUDDENLY, at, median_of(f->logs + from, at - from),
 			 median_of(f->logs + at, t->count - at))
@@ -459,8 +459,8 @@ static void trend_analyse(struct trend *t, const struct trend_epoch *epochs, siz
 	f.logs = xmalloc((nights + 1) * sizeof(*f.logs));
 	f.nights =
 		(struct level_nights){ f.logs, trend_prior_rho(prior, s),
-				       figure_session_spread(kind), trend_prior_lasting(prior, s),
-				       trend_prior_series(prior) };
+				       figure_kind_session_spread(kind),
+				       trend_prior_lasting(prior, s), trend_prior_series(prior) };
 	*t = (struct trend){ .epoch = epochs[last].epoch, .gaps = epochs[last].gaps };
 	t->points = xcalloc(nights + 1, sizeof(void *));
 	t->seams = xcalloc(length, sizeof(*t->seams));
@@ -468,7 +468,7 @@ static void trend_analyse(struct trend *t, const struct trend_epoch *epochs, siz
 	for (size_t i = 0; i < length; i++)
 		trend_add_epoch(&f, i ? &epochs[chain[i - 1]] : NULL, &epochs[chain[i]]);
 	trend_find_band(t, s, f.logs);
-	add_sudden(&f);
+	trend_add_sudden(&f);
 	trend_find_states(t, s, notes, s->points[s->count - 1].day);
 	t->current = trend_is_current(t, s);
 	for (size_t i = 0; i < t->count; i++)
@@ -548,23 +548,23 @@ struct pooling {
 };
 
 /* Sum of squares about the mean of the nights since the last change, winsorized. */
-static double winsorized_squares(const struct trend *t, size_t begin)
+static double trend_winsorized_squares(const struct trend *t, size_t begin)
 {
 	size_t n = t->count - begin;
 	double *logs = xmalloc(n * sizeof(*logs)), distance, mean, squares;
 
 	for (size_t i = 0; i < n; i++)
 		logs[i] = log(t->points[begin + i]->value);
-	distance = n > 2 ? outlier_distance(logs, n, 0) : INFINITY;
+	distance = n > 2 ? stats_difference_outlier_distance(logs, n, 0) : INFINITY;
 	/* If most nights are equal, do not winsorize. */
 	if (!(distance > 0))
 		distance = INFINITY;
-	squares = winsorized_sum_of_squares(logs, n, distance, &mean);
+	squares = stats_difference_winsorized_squares(logs, n, distance, &mean);
 	free(logs);
 	return squares;
 }
 
-static void spread_pool_series(void *context, const struct history_series *s)
+static void trend_spread_pool_series(void *context, const struct history_series *s)
 {
 	struct pooling *p = context;
 	struct trend *trends;
@@ -580,22 +580,22 @@ static void spread_pool_series(void *context, const struct history_series *s)
 		begin = begin < t->begin ? t->begin : begin;
 		if (t->epoch != s->points[s->count - 1].epoch || t->count - begin < 2)
 			continue;
-		p->squares += winsorized_squares(t, begin);
+		p->squares += trend_winsorized_squares(t, begin);
 		p->nights += t->count - begin;
 		p->freedom += t->count - begin - 1;
 	}
 	trends_release(trends, count);
 }
 
-enum status history_spread(struct store *history, const char *metric, const char *case_id,
-			   const char *machine, struct night_spread *out, struct error *err)
+enum status trend_spread(struct store *history, const char *metric, const char *case_id,
+			 const char *machine, struct night_spread *out, struct error *err)
 {
 	const struct history_filter filter = {
 		.metric = metric, .case_id = case_id, .exact = true, .all_metrics = true
 	};
 	struct pooling p = { .machine = machine };
 
-	store_each_series(history, &filter, spread_pool_series, &p, err);
+	store_each_series(history, &filter, trend_spread_pool_series, &p, err);
 	*out = (struct night_spread){ p.freedom ? sqrt(p.squares / (double)p.freedom) : NAN,
 				      p.nights };
 	return err->status;

@@ -40,7 +40,7 @@
 #define TURN_NIGHTS 10 /* nights of the series within which an alternating epoch returns */
 
 enum change_state { TREND_NEW, TREND_ACKNOWLEDGED, TREND_RECOVERED };
-const char *change_state_name(enum change_state state); /* "NEW", ... */
+const char *trend_change_state_name(enum change_state state); /* "NEW", ... */
 
 enum change_found {
 	FOUND_BY_NIGHTS, /* within an epoch, with at least five nights of each level */
@@ -134,7 +134,7 @@ size_t trend_missed_nights(const int64_t *days, size_t count, int64_t *missed, s
  * change.
  *
  *	struct night_spread spread;
- *	history_spread(history, "transfer.bandwidth", "transfer/h2d/pinned/64MiB@cuda:0", NULL,
+ *	trend_spread(history, "transfer.bandwidth", "transfer/h2d/pinned/64MiB@cuda:0", NULL,
  *		       &spread, err);
  *	if (spread.nights >= 8)
  *		... spread.ratio is the standard deviation of one night's value, 0.01 is 1 % ...
@@ -152,7 +152,7 @@ struct night_spread {
  * history_series (UUID of a device, or host); NULL pools all machines with this case, each around
  * its own median. An unknown series is not an error.
  */
-enum status history_spread(struct store *history, const char *metric, const char *case_id,
-			   const char *machine, struct night_spread *out, struct error *err);
+enum status trend_spread(struct store *history, const char *metric, const char *case_id,
+			 const char *machine, struct night_spread *out, struct error *err);
 
 #endif

@@ -6,8 +6,8 @@
 #include "history/change_points.h"
 #include "history/trend_prior.h"
 
-struct level_shift trend_seam_shift(const struct level_nights *nights, size_t from, size_t at,
-				    size_t end)
+struct level_shift trend_levels_seam_shift(const struct level_nights *nights, size_t from,
+					   size_t at, size_t end)
 {
 	size_t first = at - from > LEVEL_NIGHTS ? at - LEVEL_NIGHTS : from;
 	const struct level_input in = { .logs = nights->logs + first,
@@ -47,7 +47,8 @@ static struct visits trend_levels_visits_of(const double *logs, size_t begin, si
 	return visits;
 }
 
-bool trend_is_state(const double *logs, size_t n, const struct level_segment *s, size_t lasting)
+bool trend_levels_is_state(const double *logs, size_t n, const struct level_segment *s,
+			   size_t lasting)
 {
 	double before = median_of(logs + s->from, s->at - s->from);
 	double shift = median_of(logs + s->at, s->end - s->at) - before, expected;
@@ -79,8 +80,8 @@ static double trend_levels_least_of(const struct level_nights *nights)
 	return nights->lasting ? log(LEVEL_STATES) : log1p(CHANGE_MAGNITUDE);
 }
 
-bool trend_seam_differs(const struct level_nights *nights, const struct level_shift *shift,
-			size_t after)
+bool trend_levels_seam_differs(const struct level_nights *nights, const struct level_shift *shift,
+			       size_t after)
 {
 	return (after > 1 || fabs(shift->value) >= -log1p(-SEAM_ONE_NIGHT)) &&
 	       level_probability(shift, trend_levels_least_of(nights)) <=
@@ -102,7 +103,7 @@ static bool trend_levels_is_beyond_all(const struct level_nights *nights, size_t
 	return level - farthest > log1p(CHANGE_MAGNITUDE);
 }
 
-static double level_distances(const double *logs, size_t n)
+static double trend_levels_distances(const double *logs, size_t n)
 {
 	double median = median_of(logs, n), sum = 0;
 
@@ -111,8 +112,8 @@ static double level_distances(const double *logs, size_t n)
 	return sum;
 }
 
-bool trend_sudden(const struct level_nights *nights, size_t from, size_t end, size_t *at,
-		  struct level_shift *shift)
+bool trend_levels_sudden(const struct level_nights *nights, size_t from, size_t end, size_t *at,
+			 struct level_shift *shift)
 {
 	size_t most = 2 * SUDDEN_NIGHTS, splits = end - from <= most ? end - from - 1 : most;
 	const double *logs = nights->logs;
@@ -124,9 +125,10 @@ bool trend_sudden(const struct level_nights *nights, size_t from, size_t end, si
 
 		if (i - from > SUDDEN_NIGHTS && end - i > SUDDEN_NIGHTS)
 			continue;
-		now = trend_seam_shift(nights, from, i, end);
+		now = trend_levels_seam_shift(nights, from, i, end);
 		/* Selects the clear split that explains the nights best. */
-		left = level_distances(logs + from, i - from) + level_distances(logs + i, end - i);
+		left = trend_levels_distances(logs + from, i - from) +
+		       trend_levels_distances(logs + i, end - i);
 		if (left >= least || fabs(now.value) < log1p(TREND_SUDDEN) ||
 		    level_probability(&now, trend_levels_least_of(nights)) >
 			    SUDDEN_FALSE / (double)(nights->series * splits) ||

@@ -38,8 +38,8 @@ struct level_segment {
  * metrics with states, in another visit of any length. For these, a level at the distance of a
  * state is not new before both levels have lasted `lasting` nights (trend_prior_lasting()).
  */
-bool trend_is_state(const double *logs, size_t n, const struct level_segment *segment,
-		    size_t lasting);
+bool trend_levels_is_state(const double *logs, size_t n, const struct level_segment *segment,
+			   size_t lasting);
 
 struct level_nights {
 	const double *logs;
@@ -49,20 +49,20 @@ struct level_nights {
 };
 
 /* Shift of the nights [at, end) against [from, at). */
-struct level_shift trend_seam_shift(const struct level_nights *nights, size_t from, size_t at,
-				    size_t end);
+struct level_shift trend_levels_seam_shift(const struct level_nights *nights, size_t from,
+					   size_t at, size_t end);
 /*
  * True if the shift exceeds CHANGE_MAGNITUDE, significant among all series. `after`: nights since
  * the seam.
  */
-bool trend_seam_differs(const struct level_nights *nights, const struct level_shift *shift,
-			size_t after);
+bool trend_levels_seam_differs(const struct level_nights *nights, const struct level_shift *shift,
+			       size_t after);
 
 /*
  * Finds a change of at least TREND_SUDDEN within the nights [from, end), far beyond the variation
  * between nights and beyond every night before it; false: none. `at`: its first night.
  */
-bool trend_sudden(const struct level_nights *nights, size_t from, size_t end, size_t *at,
-		  struct level_shift *shift);
+bool trend_levels_sudden(const struct level_nights *nights, size_t from, size_t end, size_t *at,
+			 struct level_shift *shift);
 
 #endif

@@ -10,16 +10,16 @@
 #define MOST_DIFFERENCES 12
 #define LEAST_PROBABILITY 1e-9 /* the model is not good enough for smaller ones */
 
-bool trend_count(struct trend_summary *summary, const struct trend *trend)
+bool trend_news_count(struct trend_summary *summary, const struct trend *trend)
 {
 	summary->series++;
 	summary->warnings += trend->warning;
 	summary->young += trend_is_young(trend) && !trend->warning && !trend->change_count;
-	trend_count_changes(summary, trend);
+	trend_news_count_changes(summary, trend);
 	return trend->warning || trend->change_count;
 }
 
-void trend_count_changes(struct trend_summary *summary, const struct trend *trend)
+void trend_news_count_changes(struct trend_summary *summary, const struct trend *trend)
 {
 	for (size_t i = 0; i < trend->change_count; i++) {
 		const struct trend_change *c = &trend->changes[i];
@@ -59,7 +59,8 @@ static void trend_news_add_difference(struct fact_differences *out, const char *
 					  xstrndup(other + name + 1, other_length - name - 1) };
 }
 
-void fact_differences_of(const char *before, const char *after, struct fact_differences *out)
+void trend_news_fact_differences_of(const char *before, const char *after,
+				    struct fact_differences *out)
 {
 	for (const char *line = before; *line && out->count < MOST_DIFFERENCES;) {
 		/* If a name occurs twice, the first counts. */
@@ -70,19 +71,20 @@ void fact_differences_of(const char *before, const char *after, struct fact_diff
 	}
 }
 
-enum status history_differences(struct store *history, int64_t before, int64_t after,
-				struct fact_differences *out, struct error *err)
+enum status trend_news_differences(struct store *history, int64_t before, int64_t after,
+				   struct fact_differences *out, struct error *err)
 {
-	char *a = store_facts(history, before, err), *b = store_facts(history, after, err);
+	char *a = store_nights_facts(history, before, err),
+	     *b = store_nights_facts(history, after, err);
 
 	if (a && b)
-		fact_differences_of(a, b, out);
+		trend_news_fact_differences_of(a, b, out);
 	free(a);
 	free(b);
 	return err->status;
 }
 
-void fact_differences_release(struct fact_differences *differences)
+void trend_news_fact_differences_release(struct fact_differences *differences)
 {
 	for (size_t i = 0; i < differences->count; i++) {
 		free(differences->items[i].name);
@@ -123,8 +125,8 @@ static void trend_news_drop_drivers(struct fact_differences *d)
 	d->count = kept;
 }
 
-size_t history_environment(struct store *history, const struct history_nights *nights,
-			   struct environment_change out[MOST_ENVIRONMENT], struct error *err)
+size_t trend_news_environment(struct store *history, const struct history_nights *nights,
+			      struct environment_change out[MOST_ENVIRONMENT], struct error *err)
 {
 	size_t first = nights->count > LOOKED_AT ? nights->count - LOOKED_AT : 0, count = 0;
 
@@ -134,33 +136,33 @@ size_t history_environment(struct store *history, const struct history_nights *n
 
 		*c = (struct environment_change){ .day = nights->items[i].day };
 		if (before)
-			history_differences(history, before->id, nights->items[i].id, &c->facts,
-					    err);
+			trend_news_differences(history, before->id, nights->items[i].id, &c->facts,
+					       err);
 		trend_news_drop_drivers(&c->facts);
 		if (c->facts.count)
 			count++;
 		else
-			fact_differences_release(&c->facts);
+			trend_news_fact_differences_release(&c->facts);
 	}
 	memmove(out, &out[MOST_ENVIRONMENT - count], count * sizeof(*out));
 	return count;
 }
 
-const char *trend_direction(enum better better, double ratio)
+const char *trend_news_direction(enum better better, double ratio)
 {
 	if (better == BETTER_NONE)
 		return ratio > 1 ? "more" : "less";
 	return ratio > 1 ? "worse" : "better";
 }
 
-const char *trend_found_name(enum change_found found)
+const char *trend_news_found_name(enum change_found found)
 {
 	static const char *const names[] = { "by nights", "at a seam", "suddenly", "in the pool" };
 
 	return names[found];
 }
 
-char *trend_found_words(const struct trend_change *c)
+char *trend_news_found_words(const struct trend_change *c)
 {
 	if (c->found == FOUND_BY_NIGHTS)
 		return xasprintf("odds over 10^%d to 1", trend_odds_power(c));
@@ -172,7 +174,7 @@ char *trend_found_words(const struct trend_change *c)
 			 fmax(c->probability, LEAST_PROBABILITY));
 }
 
-char *trend_seam_words(const struct trend_seam *seam, enum better better)
+char *trend_news_seam_words(const struct trend_seam *seam, enum better better)
 {
 	double half = 100 * expm1(level_half(&seam->shift));
 	char date[32];
@@ -185,10 +187,10 @@ char *trend_seam_words(const struct trend_seam *seam, enum better better)
 	return xasprintf("new statistics since %s, because hardware, driver or config changed; "
 			 "level %.1f %% (±%.1f) %s: no clear difference",
 			 date, 100 * fabs(expm1(seam->shift.value)), half,
-			 trend_direction(better, seam->ratio));
+			 trend_news_direction(better, seam->ratio));
 }
 
-char *trend_warning_words(size_t beyond, double beyond_by, double band)
+char *trend_news_warning_words(size_t beyond, double beyond_by, double band)
 {
 	return xasprintf("WARNING: %zu of the last 3 runs are outside the usual range (±%.1f %%); "
 			 "the last of them is %.1f %% %s the median",
@@ -196,7 +198,7 @@ char *trend_warning_words(size_t beyond, double beyond_by, double band)
 			 beyond_by < 0 ? "below" : "above");
 }
 
-char *history_hosts(const struct history_nights *nights)
+char *trend_news_hosts(const struct history_nights *nights)
 {
 	const char *names[2] = { "", "" };
 	size_t count = 0;
@@ -213,7 +215,7 @@ char *history_hosts(const struct history_nights *nights)
 	return xasprintf("%s%s%s", names[0], count == 2 ? " and " : "", names[1]);
 }
 
-size_t history_missed(const struct history_nights *nights, int64_t *missed)
+size_t trend_news_missed(const struct history_nights *nights, int64_t *missed)
 {
 	int64_t *days = xcalloc(nights->count + 1, sizeof(*days));
 	size_t found;
@@ -225,14 +227,15 @@ size_t history_missed(const struct history_nights *nights, int64_t *missed)
 	return found < MOST_MISSED ? found : MOST_MISSED;
 }
 
-char *seam_what(struct store *history, int64_t epoch_before, int64_t epoch, struct error *err)
+char *trend_news_seam_what(struct store *history, int64_t epoch_before, int64_t epoch,
+			   struct error *err)
 {
-	char *before = store_epoch_facts(history, epoch_before, err);
-	char *after = store_epoch_facts(history, epoch, err);
+	char *before = store_series_epoch_facts(history, epoch_before, err);
+	char *after = store_series_epoch_facts(history, epoch, err);
 	struct fact_differences found = { 0 };
 	struct text out = TEXT_EMPTY;
 
-	fact_differences_of(before, after, &found);
+	trend_news_fact_differences_of(before, after, &found);
 	for (size_t i = 0; i < found.count; i++) {
 		const char *between = out.length ? ", " : "";
 
@@ -245,13 +248,14 @@ char *seam_what(struct store *history, int64_t epoch_before, int64_t epoch, stru
 	}
 	if (!out.length)
 		text_add(&out, "a change of hardware, driver or config");
-	fact_differences_release(&found);
+	trend_news_fact_differences_release(&found);
 	free(before);
 	free(after);
 	return text_detach(&out);
 }
 
-const struct trend_change *seam_change(const struct trend *t, const struct trend_seam *seam)
+const struct trend_change *trend_news_seam_change(const struct trend *t,
+						  const struct trend_seam *seam)
 {
 	for (size_t i = 0; seam->differs && i < t->change_count; i++)
 		if (t->changes[i].found == FOUND_AT_SEAM && t->changes[i].at == seam->at)
@@ -259,8 +263,8 @@ const struct trend_change *seam_change(const struct trend *t, const struct trend
 	return NULL;
 }
 
-static struct seam_group *seam_group_of(struct seam_groups *groups, const struct trend_seam *seam,
-					char *what)
+static struct seam_group *trend_news_seam_group_of(struct seam_groups *groups,
+						   const struct trend_seam *seam, char *what)
 {
 	struct seam_group *g;
 
@@ -282,7 +286,7 @@ static struct seam_group *seam_group_of(struct seam_groups *groups, const struct
 	return g;
 }
 
-static struct seam_part *trend_seams_part_of(struct seam_group *g, const char *metric)
+static struct seam_part *trend_news_seams_part_of(struct seam_group *g, const char *metric)
 {
 	for (size_t i = 0; i < g->part_count; i++)
 		if (strcmp(g->parts[i].metric, metric) == 0)
@@ -293,13 +297,13 @@ static struct seam_part *trend_seams_part_of(struct seam_group *g, const char *m
 	return &g->parts[g->part_count++];
 }
 
-enum status seam_groups_add(struct seam_groups *groups, struct store *history,
-			    const struct history_series *s, const struct trend *t,
-			    struct error *err)
+enum status trend_news_seam_groups_add(struct seam_groups *groups, struct store *history,
+				       const struct history_series *s, const struct trend *t,
+				       struct error *err)
 {
 	for (size_t i = 0; i < t->seam_count && err->status == STATUS_OK; i++) {
 		const struct trend_seam *seam = &t->seams[i];
-		const struct trend_change *change = seam_change(t, seam);
+		const struct trend_change *change = trend_news_seam_change(t, seam);
 		bool open = change && change->state == TREND_NEW;
 		struct seam_group *g;
 		struct seam_part *p;
@@ -307,13 +311,14 @@ enum status seam_groups_add(struct seam_groups *groups, struct store *history,
 
 		if (!open && !trend_seam_is_recent(t, seam))
 			continue;
-		g = seam_group_of(groups, seam,
-				  seam_what(history, seam->epoch_before, seam->epoch, err));
+		g = trend_news_seam_group_of(groups, seam,
+					     trend_news_seam_what(history, seam->epoch_before,
+								  seam->epoch, err));
 		g->series++;
 		g->alike += !change || change->state == TREND_RECOVERED;
 		if (!open)
 			continue;
-		p = trend_seams_part_of(g, s->metric);
+		p = trend_news_seams_part_of(g, s->metric);
 		percent = trend_percent(change);
 		g->worse += change->worse;
 		p->worse += change->worse;
@@ -325,7 +330,7 @@ enum status seam_groups_add(struct seam_groups *groups, struct store *history,
 	return err->status;
 }
 
-void seam_groups_release(struct seam_groups *groups)
+void trend_news_seam_groups_release(struct seam_groups *groups)
 {
 	for (size_t i = 0; i < groups->count; i++) {
 		struct seam_group *g = &groups->items[i];
@@ -339,8 +344,8 @@ void seam_groups_release(struct seam_groups *groups)
 	memset(groups, 0, sizeof(*groups));
 }
 
-static void trend_seams_add_count(struct text *out, size_t count, const struct seam_part *p,
-				  const char *word, const char **between)
+static void trend_news_seams_add_count(struct text *out, size_t count, const struct seam_part *p,
+				       const char *word, const char **between)
 {
 	if (!count)
 		return;
@@ -352,7 +357,7 @@ static void trend_seams_add_count(struct text *out, size_t count, const struct s
 	*between = ", ";
 }
 
-char *seam_group_words(const struct seam_group *g)
+char *trend_news_seam_group_words(const struct seam_group *g)
 {
 	struct text out = TEXT_EMPTY;
 	const char *between = " ";
@@ -361,11 +366,13 @@ char *seam_group_words(const struct seam_group *g)
 	history_moment(g->day, g->minute, date);
 	text_addf(&out, "since %s (%s):", g->what, date);
 	for (size_t i = 0; i < g->part_count; i++)
-		trend_seams_add_count(&out, g->parts[i].worse, &g->parts[i], "worse", &between);
+		trend_news_seams_add_count(&out, g->parts[i].worse, &g->parts[i], "worse",
+					   &between);
 	for (size_t i = 0; i < g->part_count; i++)
-		trend_seams_add_count(&out, g->parts[i].improved, &g->parts[i], "better", &between);
+		trend_news_seams_add_count(&out, g->parts[i].improved, &g->parts[i], "better",
+					   &between);
 	for (size_t i = 0; i < g->part_count; i++)
-		trend_seams_add_count(&out, g->parts[i].other, &g->parts[i], "away", &between);
+		trend_news_seams_add_count(&out, g->parts[i].other, &g->parts[i], "away", &between);
 	if (g->alike)
 		text_addf(&out, "%s%zu of %zu series without a clear difference",
 			  g->part_count ? "; " : " ", g->alike, g->series);

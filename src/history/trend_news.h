@@ -14,9 +14,9 @@ struct trend_summary {
 };
 
 /* Counts the trend of a series' current epoch. True if there is something to report. */
-bool trend_count(struct trend_summary *summary, const struct trend *trend);
+bool trend_news_count(struct trend_summary *summary, const struct trend *trend);
 /* Counts only the changes, for a pool, which is not a further series. */
-void trend_count_changes(struct trend_summary *summary, const struct trend *trend);
+void trend_news_count_changes(struct trend_summary *summary, const struct trend *trend);
 
 struct fact_difference {
 	char *name, *before, *after;
@@ -28,55 +28,56 @@ struct fact_differences {
 };
 
 /* Adds the first twelve facts ("name=value" lines) that both have and that differ. */
-void fact_differences_of(const char *before, const char *after, struct fact_differences *out);
-/* As fact_differences_of(), for two nights. */
-enum status history_differences(struct store *history, int64_t before, int64_t after,
-				struct fact_differences *out, struct error *err);
-void fact_differences_release(struct fact_differences *differences);
+void trend_news_fact_differences_of(const char *before, const char *after,
+				    struct fact_differences *out);
+/* As trend_news_fact_differences_of(), for two nights. */
+enum status trend_news_differences(struct store *history, int64_t before, int64_t after,
+				   struct fact_differences *out, struct error *err);
+void trend_news_fact_differences_release(struct fact_differences *differences);
 
 /* Facts that differ between a night and the previous one of its host. */
 struct environment_change {
 	int64_t day;
-	struct fact_differences facts; /* fact_differences_release() */
+	struct fact_differences facts; /* trend_news_fact_differences_release() */
 };
 #define MOST_ENVIRONMENT 5
 /*
  * Facts that changed in the last ten nights, except those that start an epoch: the last
  * MOST_ENVIRONMENT changes, oldest first. Returns their number.
  */
-size_t history_environment(struct store *history, const struct history_nights *nights,
-			   struct environment_change out[MOST_ENVIRONMENT], struct error *err);
+size_t trend_news_environment(struct store *history, const struct history_nights *nights,
+			      struct environment_change out[MOST_ENVIRONMENT], struct error *err);
 
 /* "worse", "better"; "more", "less" of a metric without a direction. `ratio`: of a change */
-const char *trend_direction(enum better better, double ratio);
+const char *trend_news_direction(enum better better, double ratio);
 /* "by nights", "at a seam", "suddenly", "in the pool" */
-const char *trend_found_name(enum change_found found);
+const char *trend_news_found_name(enum change_found found);
 /*
  * Evidence for a change: "odds over 10^6 to 1", "far beyond ... (p = 2e-07)"; the caller frees the
  * string.
  */
-char *trend_found_words(const struct trend_change *change);
+char *trend_news_found_words(const struct trend_change *change);
 /*
  * A seam without a change: "new statistics since 2026-11-02, because ..."; the caller frees
  * the string.
  */
-char *trend_seam_words(const struct trend_seam *seam, enum better better);
+char *trend_news_seam_words(const struct trend_seam *seam, enum better better);
 
 /*
  * Warning of a trend: "WARNING: 2 of the last 3 runs beyond the band, the last by ..."; the
  * caller frees the string.
  */
-char *trend_warning_words(size_t beyond, double beyond_by, double band);
+char *trend_news_warning_words(size_t beyond, double beyond_by, double band);
 
 /*
  * Hosts: "node1", "node1 and node2", "node1 and 4 others"; "" if no night names one. The caller
  * frees the string.
  */
-char *history_hosts(const struct history_nights *nights);
+char *trend_news_hosts(const struct history_nights *nights);
 
 #define MOST_MISSED 400 /* maximum number of listed days */
 /* Stores the days without a night in `missed` (room for MOST_MISSED); returns their number. */
-size_t history_missed(const struct history_nights *nights, int64_t *missed);
+size_t trend_news_missed(const struct history_nights *nights, int64_t *missed);
 
 /*
  * Changes that coincide with a new driver, config or hardware, over all series: for each seam, how
@@ -109,20 +110,22 @@ struct seam_groups {
  * Adds the seams of a trend that are at most SEAM_RECENT nights old or have an open change. Reads
  * the differing facts from the store.
  */
-enum status seam_groups_add(struct seam_groups *groups, struct store *history,
-			    const struct history_series *series, const struct trend *trend,
-			    struct error *err);
-void seam_groups_release(struct seam_groups *groups);
+enum status trend_news_seam_groups_add(struct seam_groups *groups, struct store *history,
+				       const struct history_series *series,
+				       const struct trend *trend, struct error *err);
+void trend_news_seam_groups_release(struct seam_groups *groups);
 
 /* Change at a seam; NULL: no clear difference. */
-const struct trend_change *seam_change(const struct trend *trend, const struct trend_seam *seam);
+const struct trend_change *trend_news_seam_change(const struct trend *trend,
+						  const struct trend_seam *seam);
 
 /*
  * "since driver 590.10 (2026-10-26): 8 matmul.throughput 10.0 % worse; 33 series: no clear
  * difference"; the caller frees the string.
  */
-char *seam_group_words(const struct seam_group *group);
+char *trend_news_seam_group_words(const struct seam_group *group);
 /* "driver 590.10", the difference of two epochs; the caller frees the string. */
-char *seam_what(struct store *history, int64_t epoch_before, int64_t epoch, struct error *err);
+char *trend_news_seam_what(struct store *history, int64_t epoch_before, int64_t epoch,
+			   struct error *err);
 
 #endif

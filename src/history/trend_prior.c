@@ -12,7 +12,8 @@
 /* Flat weights count as this many series, because few series do not determine their rho. */
 #define FLAT_SERIES 1.0
 
-static struct rho_group *rho_group_find(const struct trend_prior *p, const struct history_series *s)
+static struct rho_group *trend_prior_rho_group_find(const struct trend_prior *p,
+						    const struct history_series *s)
 {
 	/* NULL in series that tests construct. */
 	const char *section = s->section ? s->section : "";
@@ -28,7 +29,7 @@ static bool trend_prior_has_states(const struct history_series *s)
 {
 	enum figure_kind kind = figure_kind_named(s->kind ? s->kind : "");
 
-	return kind < FIGURE_KINDS && figure_repeat(kind).states;
+	return kind < FIGURE_KINDS && figure_kind_repeat(kind).states;
 }
 
 struct prior_series {
@@ -54,7 +55,8 @@ static void trend_prior_take_evidence(void *context, const double *logs, size_t 
 static void trend_prior_visit(void *context, const struct history_series *s)
 {
 	struct trend_prior *p = context;
-	struct prior_series series = { rho_group_find(p, s), trend_prior_has_states(s) };
+	struct prior_series series = { trend_prior_rho_group_find(p, s),
+				       trend_prior_has_states(s) };
 
 	if (!series.group) {
 		ARRAY_GROW(p->groups, p->count, p->capacity);
@@ -74,7 +76,7 @@ void trend_prior_add(struct trend_prior *p, const struct history_series *s)
 }
 
 /* One EM step: distributes each series over rho by weights and likelihood together. */
-static void em_step(struct rho_group *g)
+static void trend_prior_em_step(struct rho_group *g)
 {
 	struct rho_weights sum;
 
@@ -96,7 +98,7 @@ void trend_prior_finish(struct trend_prior *p)
 {
 	for (size_t i = 0; i < p->count; i++)
 		for (int step = 0; step < EM_STEPS; step++)
-			em_step(&p->groups[i]);
+			trend_prior_em_step(&p->groups[i]);
 }
 
 enum status trend_prior_learn(struct trend_prior *p, struct store *history,
@@ -125,14 +127,14 @@ void trend_prior_release(struct trend_prior *p)
 const struct rho_weights *trend_prior_weights(const struct trend_prior *p,
 					      const struct history_series *s)
 {
-	const struct rho_group *group = p ? rho_group_find(p, s) : NULL;
+	const struct rho_group *group = p ? trend_prior_rho_group_find(p, s) : NULL;
 
 	return group ? &group->weights : &rho_weights_flat;
 }
 
 size_t trend_prior_lasting(const struct trend_prior *p, const struct history_series *s)
 {
-	const struct rho_group *group = p ? rho_group_find(p, s) : NULL;
+	const struct rho_group *group = p ? trend_prior_rho_group_find(p, s) : NULL;
 	const struct state_visits none = { 0 };
 
 	if (!trend_prior_has_states(s))
@@ -151,7 +153,7 @@ double trend_prior_rho(const struct trend_prior *p, const struct history_series 
 	double rho = 0;
 
 	for (size_t i = 0; i < CHANGE_RHOS; i++)
-		rho += weights->weight[i] * change_rho(i);
+		rho += weights->weight[i] * change_odds_rho(i);
 	return rho;
 }
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 /* True if a member of the note is empty, or names the subject's: a part of it if `part`. */
-static bool note_names(const char *wanted, const char *is, bool part)
+static bool triage_note_names(const char *wanted, const char *is, bool part)
 {
 	if (!wanted || !*wanted)
 		return true;
@@ -23,9 +23,10 @@ static bool triage_is_about(const struct history_notes *notes, const struct hist
 	/* Present host of the subject; "" if no night has it. */
 	const char *host = s->host ? s->host : place ? place->host : s->machine ? s->machine : "";
 
-	return (!n->series || n->series == s->series) && note_names(n->host, host, false) &&
-	       note_names(n->machine, s->machine, false) &&
-	       note_names(n->case_id, s->case_id, true) && note_names(n->metric, s->metric, true);
+	return (!n->series || n->series == s->series) && triage_note_names(n->host, host, false) &&
+	       triage_note_names(n->machine, s->machine, false) &&
+	       triage_note_names(n->case_id, s->case_id, true) &&
+	       triage_note_names(n->metric, s->metric, true);
 }
 
 /* True if the note closes the subject, unless a later one reverts it. */
@@ -63,7 +64,8 @@ char *triage_words(const struct history_note *n)
 	struct text out = TEXT_EMPTY;
 	char date[16];
 
-	text_add(&out, n->state == TRIAGE_NONE ? "acknowledged" : triage_word(n->state));
+	text_add(&out,
+		 n->state == TRIAGE_NONE ? "acknowledged" : store_notes_triage_word(n->state));
 	if (*n->by)
 		text_addf(&out, " by %s", n->by);
 	if (n->until) {
@@ -104,9 +106,9 @@ static bool triage_has_host(const struct history_nights *nights,
 	return false;
 }
 
-static void history_note_check(const struct history_note *n, const struct history_nights *nights,
-			       const struct history_places *places, struct history_note *out,
-			       struct error *err)
+static void triage_note_check(const struct history_note *n, const struct history_nights *nights,
+			      const struct history_places *places, struct history_note *out,
+			      struct error *err)
 {
 	const struct history_place *place =
 		n->machine ? history_place_named(places, n->machine) : NULL;
@@ -148,8 +150,8 @@ enum status triage_decide(struct store *store, const struct history_note *note, 
 	out.written = now;
 	out.acknowledges = true;
 	if (store_nights(store, &nights, err) == STATUS_OK &&
-	    store_places(store, &places, err) == STATUS_OK)
-		history_note_check(note, &nights, &places, &out, err);
+	    store_nights_places(store, &places, err) == STATUS_OK)
+		triage_note_check(note, &nights, &places, &out, err);
 	if (err->status == STATUS_OK)
 		store_add_note(store, &out, err);
 	history_nights_release(&nights);

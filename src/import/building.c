@@ -19,7 +19,7 @@
  * 12:00:00", "2026-11-20T12:00:00+02:00", "...Z". Without a zone the time is UTC. Returns false if
  * the text is not a time.
  */
-static bool import_time(const char *text, char *out, size_t size)
+static bool building_time(const char *text, char *out, size_t size)
 {
 	static const char *const forms[] = { "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",
 					     "%Y/%m/%d %H:%M:%S", "%Y-%m-%dT%H:%M",
@@ -58,7 +58,7 @@ static bool import_time(const char *text, char *out, size_t size)
 /* Most names in the fact that lists what was left out. */
 #define MOST_NAMED 100
 
-static char *import_format_text(const char *format, va_list arguments)
+static char *building_format_text(const char *format, va_list arguments)
 {
 	char *text = NULL;
 
@@ -68,15 +68,15 @@ static char *import_format_text(const char *format, va_list arguments)
 	return text;
 }
 
-#define FORMATTED(text, format)                                 \
-	do {                                                    \
-		va_list arguments;                              \
-		va_start(arguments, format);                    \
-		(text) = import_format_text(format, arguments); \
-		va_end(arguments);                              \
+#define FORMATTED(text, format)                                   \
+	do {                                                      \
+		va_list arguments;                                \
+		va_start(arguments, format);                      \
+		(text) = building_format_text(format, arguments); \
+		va_end(arguments);                                \
 	} while (0)
 
-void import_error_at(struct import *import, size_t line, const char *format, ...)
+void building_error_at(struct import *import, size_t line, const char *format, ...)
 {
 	char *message;
 
@@ -89,22 +89,22 @@ void import_error_at(struct import *import, size_t line, const char *format, ...
 	free(message);
 }
 
-void import_error(struct import *import, const char *format, ...)
+void building_error(struct import *import, const char *format, ...)
 {
 	char *message;
 
 	FORMATTED(message, format);
-	import_error_at(import, import->line ? import->line : 1, "%s", message);
+	building_error_at(import, import->line ? import->line : 1, "%s", message);
 	free(message);
 }
 
-bool import_stopped(const struct import *import)
+bool building_stopped(const struct import *import)
 {
 	return import->err->status != STATUS_OK;
 }
 
 /* True if the list ("a, b") contains `word`. */
-static bool import_fact_holds(const char *list, const char *word)
+static bool building_fact_holds(const char *list, const char *word)
 {
 	size_t length = strlen(word);
 
@@ -117,7 +117,7 @@ static bool import_fact_holds(const char *list, const char *word)
 	}
 }
 
-void import_fact(struct import *import, const char *name, const char *value)
+void building_fact(struct import *import, const char *name, const char *value)
 {
 	struct result *r = import->result;
 	char *longer;
@@ -129,7 +129,7 @@ void import_fact(struct import *import, const char *name, const char *value)
 
 		if (strcmp(fact->name, name) != 0)
 			continue;
-		if (import_fact_holds(fact->value, value) || strlen(fact->value) > FACT_LENGTH)
+		if (building_fact_holds(fact->value, value) || strlen(fact->value) > FACT_LENGTH)
 			return;
 		longer = xasprintf("%s, %s", fact->value, value);
 		free(fact->value);
@@ -141,21 +141,21 @@ void import_fact(struct import *import, const char *name, const char *value)
 	free(longer);
 }
 
-void import_tool(struct import *import, const char *format, ...)
+void building_tool(struct import *import, const char *format, ...)
 {
 	char *tool, *value;
 
 	FORMATTED(tool, format);
 	value = xasprintf("imported from %s", tool);
 	if (!result_fact(import->result, IMPORT_PROVENANCE))
-		import_fact(import, IMPORT_PROVENANCE, value);
+		building_fact(import, IMPORT_PROVENANCE, value);
 	else if (!strstr(result_fact(import->result, IMPORT_PROVENANCE), tool))
-		import_fact(import, IMPORT_PROVENANCE, tool);
+		building_fact(import, IMPORT_PROVENANCE, tool);
 	free(value);
 	free(tool);
 }
 
-void import_left_out(struct import *import, const char *format, ...)
+void building_left_out(struct import *import, const char *format, ...)
 {
 	char *what;
 
@@ -164,27 +164,27 @@ void import_left_out(struct import *import, const char *format, ...)
 	free(what);
 }
 
-void import_incomplete(struct import *import, const char *format, ...)
+void building_incomplete(struct import *import, const char *format, ...)
 {
 	char *why;
 
 	FORMATTED(why, format);
-	import_fact(import, "incomplete", why);
+	building_fact(import, "incomplete", why);
 	import->unfinished++;
 	free(why);
 }
 
-void import_started(struct import *import, const char *text)
+void building_started(struct import *import, const char *text)
 {
 	char time[32];
 
-	if (*import->result->started || !import_time(text, time, sizeof(time)))
+	if (*import->result->started || !building_time(text, time, sizeof(time)))
 		return;
 	free(import->result->started);
 	import->result->started = xstrdup(time);
 }
 
-const char *import_backend(const char *name)
+const char *building_backend(const char *name)
 {
 	static const char *const amd[] = { "AMD", "Radeon", "Instinct", "gfx", "Vega" };
 
@@ -194,13 +194,13 @@ const char *import_backend(const char *name)
 	return "cuda";
 }
 
-static const char *import_known_text(const char *text)
+static const char *building_known_text(const char *text)
 {
 	return text ? text : "";
 }
 
 /* The number of the device, or the backend's next free number if another device has it. */
-static int import_free_number(struct import *import, const char *backend, int wanted)
+static int building_free_number(struct import *import, const char *backend, int wanted)
 {
 	char key[64];
 	json_t *next;
@@ -219,19 +219,19 @@ static int import_free_number(struct import *import, const char *backend, int wa
 	return number;
 }
 
-static void import_describe_device(struct import *import, struct device_info *info,
-				   const struct import_device *device)
+static void building_describe_device(struct import *import, struct device_info *info,
+				     const struct import_device *device)
 {
 	const char *name = import->options->device ? import->options->device : device->name;
-	char *harmless = text_harmless(import_known_text(name));
+	char *harmless = text_harmless(building_known_text(name));
 	const struct gpu *gpu;
 
 	snprintf(info->backend, sizeof(info->backend), "%s", device->backend);
 	snprintf(info->module, sizeof(info->module), "imported");
 	snprintf(info->name, sizeof(info->name), "%s", harmless);
-	snprintf(info->pci, sizeof(info->pci), "%s", import_known_text(device->pci));
-	snprintf(info->uuid, sizeof(info->uuid), "%s", import_known_text(device->uuid));
-	snprintf(info->serial, sizeof(info->serial), "%s", import_known_text(device->serial));
+	snprintf(info->pci, sizeof(info->pci), "%s", building_known_text(device->pci));
+	snprintf(info->uuid, sizeof(info->uuid), "%s", building_known_text(device->uuid));
+	snprintf(info->serial, sizeof(info->serial), "%s", building_known_text(device->serial));
 	text_mend(info->name);
 	text_mend(info->pci);
 	text_mend(info->uuid);
@@ -244,13 +244,14 @@ static void import_describe_device(struct import *import, struct device_info *in
 	info->capabilities = device_implied_capabilities(info);
 }
 
-size_t import_device(struct import *import, const struct import_device *device)
+size_t building_device(struct import *import, const struct import_device *device)
 {
 	struct result *r = import->result;
 	struct device_info info = { .ecc = -1, .numa_node = -1 };
-	char *key = xasprintf("%s|%s|%d|%s|%s|%s", device->backend, import_known_text(device->host),
-			      device->number, import_known_text(device->pci),
-			      import_known_text(device->uuid), import_known_text(device->name));
+	char *key =
+		xasprintf("%s|%s|%d|%s|%s|%s", device->backend, building_known_text(device->host),
+			  device->number, building_known_text(device->pci),
+			  building_known_text(device->uuid), building_known_text(device->name));
 	const json_t *known = json_object_get(import->device_keys, key);
 	size_t index = r->device_count;
 
@@ -260,9 +261,9 @@ size_t import_device(struct import *import, const struct import_device *device)
 	}
 	json_object_set_new_nocheck(import->device_keys, key, json_integer((json_int_t)index));
 	free(key);
-	info.index = import_free_number(import, device->backend, device->number);
+	info.index = building_free_number(import, device->backend, device->number);
 	snprintf(info.id, sizeof(info.id), "%s:%d", device->backend, info.index);
-	import_describe_device(import, &info, device);
+	building_describe_device(import, &info, device);
 	if (r->device_count == import->device_capacity) {
 		import->device_capacity = import->device_capacity ? 2 * import->device_capacity : 8;
 		r->devices = xrealloc(r->devices, import->device_capacity, sizeof(info));
@@ -270,30 +271,31 @@ size_t import_device(struct import *import, const struct import_device *device)
 			xrealloc(import->hosts, import->device_capacity, sizeof(*import->hosts));
 	}
 	r->devices[r->device_count] = info;
-	import->hosts[r->device_count++] = xstrdup(import_known_text(device->host));
+	import->hosts[r->device_count++] = xstrdup(building_known_text(device->host));
 	return index;
 }
 
-size_t import_gpu(struct import *import, size_t number)
+size_t building_gpu(struct import *import, size_t number)
 {
 	const char *name = import->gpus[number %= IMPORT_GPUS].name;
 
-	return import_device(import, &(struct import_device){ .backend = import_backend(name),
-							      .number = (int)number,
-							      .name = name,
-							      .pci = import->gpus[number].pci,
-							      .uuid = import->gpus[number].uuid });
+	return building_device(import,
+			       &(struct import_device){ .backend = building_backend(name),
+							.number = (int)number,
+							.name = name,
+							.pci = import->gpus[number].pci,
+							.uuid = import->gpus[number].uuid });
 }
 
-struct case_result *import_case(struct import *import, const char *suite, const size_t *devices,
-				size_t count, const char *const *words)
+struct case_result *building_case(struct import *import, const char *suite, const size_t *devices,
+				  size_t count, const char *const *words)
 {
 	struct case_result *c;
 
 	if (import->result->case_count >= IMPORT_MOST_CASES)
-		import_error(import,
-			     "the file has more than %zu results, the maximum that import reads",
-			     IMPORT_MOST_CASES);
+		building_error(import,
+			       "the file has more than %zu results, the maximum that import reads",
+			       IMPORT_MOST_CASES);
 	c = result_add_case(import->result);
 	c->suite = xstrdup(suite);
 	c->label = xstrdup("");
@@ -305,12 +307,12 @@ struct case_result *import_case(struct import *import, const char *suite, const 
 	for (size_t i = 0; i < count; i++)
 		c->devices[i] = xstrdup(import->result->devices[devices[i]].id);
 	for (; words && words[0] && words[1]; words += 2)
-		import_word(c, words[0], words[1]);
+		building_word(c, words[0], words[1]);
 	return c;
 }
 
-static void import_add_parameter(struct case_result *c, const char *name, const char *text,
-				 double number, const char *unit)
+static void building_add_parameter(struct case_result *c, const char *name, const char *text,
+				   double number, const char *unit)
 {
 	char *harmless = text_harmless(text);
 
@@ -320,12 +322,12 @@ static void import_add_parameter(struct case_result *c, const char *name, const 
 	};
 }
 
-void import_word(struct case_result *c, const char *name, const char *word)
+void building_word(struct case_result *c, const char *name, const char *word)
 {
-	import_add_parameter(c, name, word, NAN, "");
+	building_add_parameter(c, name, word, NAN, "");
 }
 
-void import_bytes(struct case_result *c, const char *name, double bytes)
+void building_bytes(struct case_result *c, const char *name, double bytes)
 {
 	char text[48];
 
@@ -334,19 +336,19 @@ void import_bytes(struct case_result *c, const char *name, double bytes)
 		units_size((uint64_t)bytes, text, sizeof(text));
 	else
 		snprintf(text, sizeof(text), "%g", bytes);
-	import_add_parameter(c, name, text, bytes, "B");
+	building_add_parameter(c, name, text, bytes, "B");
 }
 
-void import_number(struct case_result *c, const char *name, double number)
+void building_number(struct case_result *c, const char *name, double number)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%.10g", number);
-	import_add_parameter(c, name, text, number, "1");
+	building_add_parameter(c, name, text, number, "1");
 }
 
 /* The samples of a metric; made of its value if it is the only one so far. */
-static struct series *import_samples_of_metric(struct case_result *c, struct metric_value *m)
+static struct series *building_samples_of_metric(struct case_result *c, struct metric_value *m)
 {
 	struct series *s;
 
@@ -364,14 +366,14 @@ static struct series *import_samples_of_metric(struct case_result *c, struct met
 	return s;
 }
 
-static enum better import_better(const char *unit)
+static enum better building_better(const char *unit)
 {
 	if (strcmp(unit, "s") == 0)
 		return BETTER_LOWER;
 	return text_ends_with(unit, "/s") ? BETTER_HIGHER : BETTER_NONE;
 }
 
-void import_metric(struct case_result *c, const char *name, const char *unit, double value)
+void building_metric(struct case_result *c, const char *name, const char *unit, double value)
 {
 	if (!isfinite(value))
 		return;
@@ -380,7 +382,7 @@ void import_metric(struct case_result *c, const char *name, const char *unit, do
 
 		if (strcmp(c->metrics[i].name, name) != 0)
 			continue;
-		s = import_samples_of_metric(c, &c->metrics[i]);
+		s = building_samples_of_metric(c, &c->metrics[i]);
 		ARRAY_GROW(s->samples, s->count, s->capacity);
 		s->samples[s->count++] = value;
 		return;
@@ -388,7 +390,7 @@ void import_metric(struct case_result *c, const char *name, const char *unit, do
 	ARRAY_GROW(c->metrics, c->metric_count, c->metric_capacity);
 	c->metrics[c->metric_count] = (struct metric_value){ .name = xstrdup(name),
 							     .unit = xstrdup(unit),
-							     .better = import_better(unit),
+							     .better = building_better(unit),
 							     .headline = c->metric_count == 0,
 							     .value = value,
 							     .low = NAN,
@@ -398,7 +400,7 @@ void import_metric(struct case_result *c, const char *name, const char *unit, do
 	c->metric_count++;
 }
 
-void import_note(struct case_result *c, const char *format, ...)
+void building_note(struct case_result *c, const char *format, ...)
 {
 	char *note;
 
@@ -407,7 +409,7 @@ void import_note(struct case_result *c, const char *format, ...)
 	free(note);
 }
 
-struct case_result *import_named(struct import *import, struct case_result *c)
+struct case_result *building_named(struct import *import, struct case_result *c)
 {
 	char *devices = case_devices(c), *point;
 	const json_t *index;
@@ -429,7 +431,7 @@ struct case_result *import_named(struct import *import, struct case_result *c)
 	return c;
 }
 
-void import_ended(struct case_result *c, enum case_status status, const char *format, ...)
+void building_ended(struct case_result *c, enum case_status status, const char *format, ...)
 {
 	char *reason;
 
@@ -444,7 +446,7 @@ void import_ended(struct case_result *c, enum case_status status, const char *fo
 }
 
 /* Host and devices: "node-a: cuda:0-7, node-b: cuda:8-15"; on one host only its name. */
-static void import_add_hosts(struct import *import)
+static void building_add_hosts(struct import *import)
 {
 	const struct result *r = import->result;
 	struct text out = TEXT_EMPTY;
@@ -464,13 +466,13 @@ static void import_add_hosts(struct import *import)
 			text_addf(&out, "-%d", r->devices[next - 1].index);
 	}
 	if (out.length && hosts)
-		import_fact(import, "hosts", out.data);
+		building_fact(import, "hosts", out.data);
 	else if (out.length)
-		import_fact(import, "hostname", import->hosts[0]);
+		building_fact(import, "hostname", import->hosts[0]);
 	text_release(&out);
 }
 
-void import_finish(struct import *import)
+void building_finish(struct import *import)
 {
 	struct result *r = import->result;
 	struct text names = TEXT_EMPTY;
@@ -482,7 +484,7 @@ void import_finish(struct import *import)
 		for (size_t k = 0; k < r->cases[i].metric_count; k++) {
 			struct metric_value *m = &r->cases[i].metrics[k];
 			struct series *s =
-				*m->series ? import_samples_of_metric(&r->cases[i], m) : NULL;
+				*m->series ? building_samples_of_metric(&r->cases[i], m) : NULL;
 
 			if (!s)
 				continue;
@@ -493,16 +495,16 @@ void import_finish(struct import *import)
 			m->n = s->count;
 		}
 	if (import->failure && !import->format->reads_failures)
-		import_incomplete(import, "a program failed (%s)", import->failure);
+		building_incomplete(import, "a program failed (%s)", import->failure);
 	json_object_foreach(import->left_out, name, value) if (named++ < MOST_NAMED)
 		text_addf(&names, "%s%s", names.length ? ", " : "", name);
 	if (named > MOST_NAMED)
 		text_addf(&names, " and %zu more", named - MOST_NAMED);
 	if (names.length)
-		import_fact(import, IMPORT_LEFT_OUT, names.data);
+		building_fact(import, IMPORT_LEFT_OUT, names.data);
 	text_release(&names);
-	import_add_hosts(import);
-	import_fact(import, "not reported by the tool", import->format->silent);
+	building_add_hosts(import);
+	building_fact(import, "not reported by the tool", import->format->silent);
 	r->planned = r->case_count + import->unfinished;
 	if (import->unfinished) {
 		free(r->state);
@@ -510,7 +512,7 @@ void import_finish(struct import *import)
 	}
 }
 
-void import_end(struct import *import)
+void building_end(struct import *import)
 {
 	json_decref(import->ids);
 	json_decref(import->device_keys);

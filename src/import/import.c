@@ -127,15 +127,17 @@ static const struct import_format *import_search_marks(struct import *import, si
 		return found[0];
 	/* Two tools in one file: the user must select one. */
 	second = place[1] < place[0];
-	import_error_at(import, 1 + import_lines_between(import->text, place[second]),
-			"the file contains output of %s, and from line %zu output of %s; name the "
-			"format to import",
-			found[second]->name, 1 + import_lines_between(import->text, place[!second]),
-			found[!second]->name);
+	building_error_at(import, 1 + import_lines_between(import->text, place[second]),
+			  "the file contains output of %s, and from line %zu output of %s; name "
+			  "the "
+			  "format to import",
+			  found[second]->name,
+			  1 + import_lines_between(import->text, place[!second]),
+			  found[!second]->name);
 	return NULL;
 }
 
-static void recognise_refuse_unknown(struct import *import)
+static void import_recognise_refuse_unknown(struct import *import)
 {
 	char names[512] = "";
 	size_t length = 0;
@@ -145,16 +147,16 @@ static void recognise_refuse_unknown(struct import *import)
 		const char *mark = memmem(import->text, import->length, t->mark, strlen(t->mark));
 
 		if (mark) {
-			import_error_at(import, 1 + import_lines_between(import->text, mark),
-					"import does not read the output of %s; %s", t->tool,
-					t->advice);
+			building_error_at(import, 1 + import_lines_between(import->text, mark),
+					  "import does not read the output of %s; %s", t->tool,
+					  t->advice);
 			return;
 		}
 	}
 	for (size_t i = 0; import_formats[i] && length < sizeof(names); i++)
 		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
 					   i ? ", " : "", import_formats[i]->name);
-	import_error(import, "unknown format; import reads %s", names);
+	building_error(import, "unknown format; import reads %s", names);
 }
 
 /* The format of the text. NULL: the error is reported, with advice for known tools. */
@@ -169,7 +171,7 @@ static const struct import_format *import_recognise(struct import *import)
 	if (!over && import->length > FIRST_PART)
 		found = import_search_marks(import, import->length, &over);
 	if (!over)
-		recognise_refuse_unknown(import);
+		import_recognise_refuse_unknown(import);
 	return found;
 }
 
@@ -181,8 +183,8 @@ static const struct import_format *import_recognise(struct import *import)
 static char *import_next_block(struct import *import, struct text *out)
 {
 	if (out->length > IMPORT_MOST_BYTES) {
-		import_error(import, "is larger than %zu MiB when decompressed",
-			     IMPORT_MOST_BYTES >> 20);
+		building_error(import, "is larger than %zu MiB when decompressed",
+			       IMPORT_MOST_BYTES >> 20);
 		return NULL;
 	}
 	if (out->capacity - out->length < BLOCK) {
@@ -193,7 +195,7 @@ static char *import_next_block(struct import *import, struct text *out)
 }
 
 /* Expands all members of a gzip file. */
-static void expand_gzip(struct import *import, struct text *out)
+static void import_expand_gzip(struct import *import, struct text *out)
 {
 	z_stream z = { .next_in = (Bytef *)(uintptr_t)import->text,
 		       .avail_in = (uInt)import->length };
@@ -211,17 +213,17 @@ static void expand_gzip(struct import *import, struct text *out)
 	}
 	inflateEnd(&z);
 	if (code != Z_STREAM_END)
-		import_error(import, "is a damaged or truncated gzip file");
+		building_error(import, "is a damaged or truncated gzip file");
 }
 
 /* Expands all frames of a zstd file. */
-static void expand_zstd(struct import *import, struct text *out)
+static void import_expand_zstd(struct import *import, struct text *out)
 {
 	ZSTD_DStream *stream = ZSTD_createDStream();
 	ZSTD_inBuffer in = { import->text, import->length, 0 };
 	size_t left = 1;
 
-	while (!import_stopped(import) && (in.pos < in.size || left)) {
+	while (!building_stopped(import) && (in.pos < in.size || left)) {
 		ZSTD_outBuffer block = { import_next_block(import, out), BLOCK, 0 };
 		size_t before = in.pos;
 
@@ -230,13 +232,13 @@ static void expand_zstd(struct import *import, struct text *out)
 		left = ZSTD_decompressStream(stream, &block, &in);
 		out->length += block.pos;
 		if (ZSTD_isError(left) || (!block.pos && in.pos == before))
-			import_error(import, "is a damaged or truncated zstd file");
+			building_error(import, "is a damaged or truncated zstd file");
 	}
 	ZSTD_freeDStream(stream);
 }
 
 /* Logs are long and almost always ASCII: test eight bytes at a time. */
-static bool is_ascii(const char *text, size_t length)
+static bool import_is_ascii(const char *text, size_t length)
 {
 	uint64_t seen = 0, eight;
 	size_t i = 0;
@@ -251,7 +253,7 @@ static bool is_ascii(const char *text, size_t length)
 }
 
 /* Converts Latin-1 to UTF-8. */
-static void encode_latin_1(const struct import *import, struct text *out)
+static void import_encode_latin_1(const struct import *import, struct text *out)
 {
 	const unsigned char *in = (const unsigned char *)import->text;
 	char *to;
@@ -290,30 +292,30 @@ static void import_replace_text(struct import *import, struct text *out, struct 
 static void import_decode(struct import *import, struct text *out)
 {
 	/* Expand at most two levels of compression. */
-	for (int depth = 0; depth < 2 && !import_stopped(import); depth++) {
+	for (int depth = 0; depth < 2 && !building_stopped(import); depth++) {
 		struct text expanded = TEXT_EMPTY;
 
 		if (import_begins_with(import, "\x1f\x8b", 2))
-			expand_gzip(import, &expanded);
+			import_expand_gzip(import, &expanded);
 		else if (import_begins_with(import, "\x28\xb5\x2f\xfd", 4))
-			expand_zstd(import, &expanded);
+			import_expand_zstd(import, &expanded);
 		else
 			break;
 		import_replace_text(import, out, &expanded);
 	}
 	if (import_begins_with(import, "\xff\xfe", 2) || import_begins_with(import, "\xfe\xff", 2))
-		import_error(import, "the file is UTF-16; convert it: iconv -f UTF-16 -t UTF-8");
+		building_error(import, "the file is UTF-16; convert it: iconv -f UTF-16 -t UTF-8");
 	if (import_begins_with(import, "\xef\xbb\xbf", 3)) {
 		import->text += 3;
 		import->length -= 3;
 	}
 	if (memchr(import->text, '\0', import->length))
-		import_error(import, "not a text file");
-	if (!is_ascii(import->text, import->length) &&
+		building_error(import, "not a text file");
+	if (!import_is_ascii(import->text, import->length) &&
 	    !text_is_utf8(import->text, import->length)) {
 		struct text utf8 = TEXT_EMPTY;
 
-		encode_latin_1(import, &utf8);
+		import_encode_latin_1(import, &utf8);
 		import_replace_text(import, out, &utf8);
 	}
 }
@@ -377,10 +379,10 @@ static void import_refuse_empty(struct import *import)
 
 	json_object_foreach(import->left_out, name, value)
 		text_addf(&names, "%s%s", names.length ? ", " : "; left out: ", name);
-	import_error(import, "the file has no values of the format %s%.300s%s%.200s",
-		     import->format->name, names.data ? names.data : "",
-		     import->failure ? "; a program failed: " : "",
-		     import->failure ? import->failure : "");
+	building_error(import, "the file has no values of the format %s%.300s%s%.200s",
+		       import->format->name, names.data ? names.data : "",
+		       import->failure ? "; a program failed: " : "",
+		       import->failure ? import->failure : "");
 	text_release(&names);
 }
 
@@ -395,8 +397,8 @@ static void import_read_format(struct import *import)
 	} else {
 		import_lines(import, f->rules);
 		if (f->tool && !result_fact(import->result, IMPORT_PROVENANCE))
-			import_tool(import, "%s", f->tool);
-		if (f->finish && !import_stopped(import))
+			building_tool(import, "%s", f->tool);
+		if (f->finish && !building_stopped(import))
 			f->finish(import);
 	}
 	import->line = 0;
@@ -411,14 +413,14 @@ static void import_read_text(struct import *import)
 	struct error own = ERROR_NONE;
 
 	import_decode(import, &decoded);
-	if (!import_stopped(import) && !import->format)
+	if (!building_stopped(import) && !import->format)
 		import->format = import_recognise(import);
-	if (!import_stopped(import))
+	if (!building_stopped(import))
 		import_read_format(import);
-	if (!import_stopped(import) && !import->result->case_count)
+	if (!building_stopped(import) && !import->result->case_count)
 		import_refuse_empty(import);
-	if (!import_stopped(import)) {
-		import_finish(import);
+	if (!building_stopped(import)) {
+		building_finish(import);
 		if (result_check(import->result, &own) != STATUS_OK)
 			error_set(import->err, STATUS_USAGE,
 				  "%s: its content is not a valid result: %s", import->file,
@@ -446,16 +448,16 @@ enum status import_text(struct result *result, const char *format, const char *f
 				   .left_out = json_object() };
 	import_start_result(result);
 	if (options->started) {
-		import_started(import, options->started);
+		building_started(import, options->started);
 		if (!*result->started)
 			error_set(err, STATUS_USAGE,
 				  "--started: '%.60s' is not a time; write 2026-11-20T12:00:00Z",
 				  options->started);
 	}
 	import_name_result(result, file, text_hash(TEXT_HASH_START, text, length));
-	if (!import_stopped(import))
+	if (!building_stopped(import))
 		import_read_text(import);
-	import_end(import);
+	building_end(import);
 	free(import);
 	if (err->status != STATUS_OK)
 		result_release(result);

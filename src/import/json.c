@@ -15,7 +15,7 @@
 /* Most places to try as the start of a document; each is parsed up to its first error. */
 #define MOST_STARTS 64
 
-static const char *skip_space(const char *p)
+static const char *import_json_skip_space(const char *p)
 {
 	return p + strspn(p, " \t\r\n");
 }
@@ -32,7 +32,7 @@ static const char *import_json_after_string(const char *p)
  * Some programs write NaN and Infinity, which JSON does not allow. Turns them into strings of the
  * same length, so that positions do not change.
  */
-static void quote_odd_numbers(char *text)
+static void import_json_quote_odd_numbers(char *text)
 {
 	for (char *p = text; *p;) {
 		size_t length = strspn(p, "+-aAfFiInNtTyY"), sign = *p == '-' || *p == '+';
@@ -57,7 +57,7 @@ static json_t *import_json_load_at(char *start, size_t left, size_t *length, jso
 	/* a number that JSON does not allow, such as NaN */
 	if (!root && (strcasestr(at->text, "near 'nan") || strcasestr(at->text, "near 'inf") ||
 		      strstr(at->text, "near '-'"))) {
-		quote_odd_numbers(start);
+		import_json_quote_odd_numbers(start);
 		root = json_loadb(start, left, flags, at);
 	}
 	*length = (size_t)at->position;
@@ -112,8 +112,8 @@ static json_t *import_json_load_document(struct import *import, char *text)
 		import_json_start_document_at(import, other);
 		return import_json_load_at(other, import->length, &length, &at);
 	}
-	import_error_at(import, first.line > 0 ? (size_t)first.line : 1, "%s",
-			first.line > 0 ? first.text : "not valid JSON");
+	building_error_at(import, first.line > 0 ? (size_t)first.line : 1, "%s",
+			  first.line > 0 ? first.text : "not valid JSON");
 	return NULL;
 }
 
@@ -122,7 +122,7 @@ void import_json(struct import *import)
 	struct text copy = TEXT_EMPTY;
 	json_t *root;
 
-	import_unprefixed(import, &copy);
+	lines_unprefixed(import, &copy);
 	import->text = copy.data;
 	import->length = copy.length;
 	import->root = root = import_json_load_document(import, copy.data);
@@ -141,7 +141,7 @@ static const char *import_json_after_value(const char *p)
 	int depth = 0;
 
 	do {
-		p = skip_space(p);
+		p = import_json_skip_space(p);
 		if (*p == '"') {
 			p = import_json_after_string(p);
 		} else if (*p == '{' || *p == '[') {
@@ -183,9 +183,10 @@ static const char *import_json_find(const json_t *value, const char *p,
 		const char *key = member ? json_object_iter_key(member) : NULL, *found;
 		size_t before = path->length;
 
-		p = skip_space(p + 1); /* '{', '[' or ',' */
+		p = import_json_skip_space(p + 1); /* '{', '[' or ',' */
 		if (key) {
-			p = skip_space(skip_space(import_json_after_string(p)) + 1);
+			p = import_json_skip_space(
+				import_json_skip_space(import_json_after_string(p)) + 1);
 			member = json_object_iter_next((json_t *)(uintptr_t)value, member);
 			text_addf(path, "%s%s", before ? "." : "", key);
 		} else {
@@ -199,7 +200,7 @@ static const char *import_json_find(const json_t *value, const char *p,
 			return found;
 		if (path->data) /* not after an empty first key */
 			path->data[path->length = before] = '\0';
-		p = skip_space(import_json_after_value(p));
+		p = import_json_skip_space(import_json_after_value(p));
 	}
 	return value == place->value ? start : NULL;
 }
@@ -210,13 +211,14 @@ __attribute__((format(printf, 3, 0))) static void import_json_report(struct impo
 								     va_list arguments)
 {
 	struct text path = TEXT_EMPTY;
-	const char *found = import_json_find(import->root, skip_space(import->text), place, &path);
+	const char *found =
+		import_json_find(import->root, import_json_skip_space(import->text), place, &path);
 	char message[512];
 
 	vsnprintf(message, sizeof(message), format, arguments);
-	import_error_at(import,
-			1 + import_lines_between(import->text, found ? found : import->text),
-			"%s%s%s", path.data ? path.data : "", path.length ? ": " : "", message);
+	building_error_at(import,
+			  1 + import_lines_between(import->text, found ? found : import->text),
+			  "%s%s%s", path.data ? path.data : "", path.length ? ": " : "", message);
 	text_release(&path);
 }
 
@@ -231,8 +233,8 @@ void import_json_error(struct import *import, const json_t *value, const char *n
 	va_end(arguments);
 }
 
-void import_item_error(struct import *import, const json_t *list, size_t index, const char *format,
-		       ...)
+void import_json_item_error(struct import *import, const json_t *list, size_t index,
+			    const char *format, ...)
 {
 	va_list arguments;
 
@@ -241,8 +243,8 @@ void import_item_error(struct import *import, const json_t *list, size_t index, 
 	va_end(arguments);
 }
 
-const json_t *import_member(struct import *import, const json_t *object, const char *name,
-			    json_type type)
+const json_t *import_json_member(struct import *import, const json_t *object, const char *name,
+				 json_type type)
 {
 	static const char *const types[] = {
 		[JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array", [JSON_STRING] = "a text"
@@ -258,39 +260,39 @@ const json_t *import_member(struct import *import, const json_t *object, const c
 	return NULL;
 }
 
-void import_each(struct import *import, const json_t *list,
-		 void (*take)(struct import *import, const json_t *item))
+void import_json_each(struct import *import, const json_t *list,
+		      void (*take)(struct import *import, const json_t *item))
 {
-	for (size_t i = 0; i < json_array_size(list) && !import_stopped(import); i++) {
+	for (size_t i = 0; i < json_array_size(list) && !building_stopped(import); i++) {
 		const json_t *item = json_array_get(list, i);
 
 		if (json_is_object(item))
 			take(import, item);
 		else
-			import_item_error(import, list, i, "expected an object");
+			import_json_item_error(import, list, i, "expected an object");
 	}
 }
 
-const char *import_string(const json_t *object, const char *name)
+const char *import_json_string(const json_t *object, const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));
 
 	return text ? text : "";
 }
 
-double import_figure(const json_t *value)
+double import_json_figure(const json_t *value)
 {
 	double number;
 
 	if (json_is_number(value))
 		return json_number_value(value);
-	return json_is_string(value) && import_real(json_string_value(value), &number) ? number
-										       : NAN;
+	return json_is_string(value) && lines_real(json_string_value(value), &number) ? number
+										      : NAN;
 }
 
-double import_amount(struct import *import, const json_t *object, const char *name)
+double import_json_amount(struct import *import, const json_t *object, const char *name)
 {
-	double value = import_figure(json_object_get(object, name));
+	double value = import_json_figure(json_object_get(object, name));
 
 	if (value < 0)
 		import_json_error(import, object, name, "expected a number of at least 0");

@@ -90,7 +90,7 @@ static bool import_read_line(struct line_reader *r)
 /*
  * Skips a prefix of the same shape, whose numbers (times, ranks) may differ. NULL: no such prefix.
  */
-static char *after_prefix(char *line, const char *prefix)
+static char *lines_after_prefix(char *line, const char *prefix)
 {
 	static const char digits[] = "0123456789";
 
@@ -125,9 +125,9 @@ static bool lines_begins_with_mark(const struct import_format *format, const cha
 }
 
 /* The line without its prefix. The prefix is the text before the first mark within a line. */
-static char *strip_prefix(struct line_reader *r, const struct import_format *format)
+static char *lines_strip_prefix(struct line_reader *r, const struct import_format *format)
 {
-	char *rest = *r->prefix ? after_prefix(r->line, r->prefix) : r->line;
+	char *rest = *r->prefix ? lines_after_prefix(r->line, r->prefix) : r->line;
 
 	if (rest && lines_begins_with_mark(format, rest))
 		return rest;
@@ -165,7 +165,7 @@ static const char *lines_text_before(const char *line, const char *pattern)
 }
 
 /* Length of the text that `kind` captures at `line`; -1 if it matches nothing. */
-static ptrdiff_t capture_length(char kind, const char *line, const char *pattern)
+static ptrdiff_t lines_capture_length(char kind, const char *line, const char *pattern)
 {
 	const char *end;
 	size_t length;
@@ -208,7 +208,7 @@ static bool line_fits(const char *line, const char *pattern, char *room, char **
 				return false;
 		} else if (c == '%' && *pattern != '%') {
 			char kind = *pattern++;
-			ptrdiff_t length = capture_length(kind, line, pattern);
+			ptrdiff_t length = lines_capture_length(kind, line, pattern);
 			size_t kept;
 
 			if (length < 0 || count == CAPTURES - 1)
@@ -240,7 +240,7 @@ size_t import_lines_between(const char *from, const char *to)
 	return lines;
 }
 
-bool import_is_failure(const char *line)
+bool lines_is_failure(const char *line)
 {
 	static const char *const marks[] = {
 		"mpirun noticed that process",
@@ -268,7 +268,7 @@ bool import_is_failure(const char *line)
 	return false;
 }
 
-void import_take_gpu(struct import *import)
+void lines_take_gpu(struct import *import)
 {
 	size_t number = strtoul(import->v[0], NULL, 10);
 
@@ -281,7 +281,7 @@ void import_take_gpu(struct import *import)
 static void lines_follow_rule(struct import *import, const struct import_rule *rule)
 {
 	if (rule->fact)
-		import_fact(import, rule->fact, import->v[0]);
+		building_fact(import, rule->fact, import->v[0]);
 	if (rule->bytes == sizeof(bool))
 		*((bool *)import->state + rule->offset) = true;
 	else if (rule->bytes)
@@ -296,14 +296,14 @@ void import_lines(struct import *import, const struct import_rule *rules)
 	char *captured[CAPTURES];
 
 	import->v = captured;
-	while (!import_stopped(import) && import_read_line(&r)) {
-		const char *line = strip_prefix(&r, import->format);
+	while (!building_stopped(import) && import_read_line(&r)) {
+		const char *line = lines_strip_prefix(&r, import->format);
 
 		import->line = r.number;
 		line += strspn(line, " \t");
 		/* Remember the first failure. Rows begin with digits, headings with '#'. */
 		if (!import->failure && *line != '#' && !isdigit((unsigned char)*line) &&
-		    import_is_failure(line))
+		    lines_is_failure(line))
 			import->failure = xasprintf("line %zu: %.200s", r.number, line);
 		for (const struct import_rule *rule = rules; *line && rule->pattern; rule++)
 			if (line_fits(line, rule->pattern, r.captured, captured)) {
@@ -318,7 +318,7 @@ void import_lines(struct import *import, const struct import_rule *rules)
 }
 
 /* Finds the text before the first '{' that the next line also begins with; "" if none. */
-static void json_prefix(const struct import *import, char *prefix, size_t size)
+static void lines_json_prefix(const struct import *import, char *prefix, size_t size)
 {
 	const char *brace = memchr(import->text, '{', import->length), *start = brace, *next;
 	char line[PREFIX];
@@ -333,23 +333,23 @@ static void json_prefix(const struct import *import, char *prefix, size_t size)
 	prefix[brace - start] = '\0';
 	snprintf(line, sizeof(line), "%.*s", (int)(import->text + import->length - next - 1),
 		 next + 1);
-	if (!prefix[strspn(prefix, " \t")] || !after_prefix(line, prefix))
+	if (!prefix[strspn(prefix, " \t")] || !lines_after_prefix(line, prefix))
 		*prefix = '\0';
 }
 
-void import_unprefixed(const struct import *import, struct text *out)
+void lines_unprefixed(const struct import *import, struct text *out)
 {
 	char prefix[PREFIX];
 	struct line_reader r = { .at = import->text, .end = import->text + import->length };
 
-	json_prefix(import, prefix, sizeof(prefix));
+	lines_json_prefix(import, prefix, sizeof(prefix));
 	if (!*prefix) {
 		text_add_bytes(out, import->text, import->length);
 		text_add(out, "");
 		return;
 	}
 	while (import_read_line(&r)) {
-		char *rest = after_prefix(r.line, prefix);
+		char *rest = lines_after_prefix(r.line, prefix);
 
 		text_add(out, rest ? rest : r.line);
 		text_add_char(out, '\n');
@@ -362,7 +362,7 @@ void import_unprefixed(const struct import *import, struct text *out)
  * Reads one field (RFC 4180) at *at and unquotes it in place. Sets *at to the text after the
  * separator, or to NULL at the end.
  */
-static char *quoted_field(char **at, char separator)
+static char *lines_quoted_field(char **at, char separator)
 {
 	char *start = *at, *to = *at, *p = *at;
 	bool quoted = *p == '"';
@@ -394,7 +394,7 @@ static size_t lines_split(char *line, char separator, char **fields, size_t most
 	size_t count = 0;
 
 	while (at && (field = separator == ' ' ? strtok_r(NULL, " \t", &at)
-					       : quoted_field(&at, separator))) {
+					       : lines_quoted_field(&at, separator))) {
 		if (count < most)
 			fields[count] = field;
 		count++;
@@ -402,7 +402,7 @@ static size_t lines_split(char *line, char separator, char **fields, size_t most
 	return count;
 }
 
-void import_heading(struct import *import, const char *line, char separator)
+void lines_heading(struct import *import, const char *line, char separator)
 {
 	free(import->heading);
 	import->heading = xstrdup(line);
@@ -410,12 +410,12 @@ void import_heading(struct import *import, const char *line, char separator)
 		lines_split(import->heading, separator, import->columns, IMPORT_FIELDS);
 	if (import->column_count < IMPORT_FIELDS)
 		return;
-	import_error(import, "%zu columns; import reads at most %d", import->column_count,
-		     IMPORT_FIELDS - 1);
+	building_error(import, "%zu columns; import reads at most %d", import->column_count,
+		       IMPORT_FIELDS - 1);
 	import->column_count = 0;
 }
 
-size_t import_row(struct import *import, char *line, char separator, size_t most)
+size_t lines_row(struct import *import, char *line, char separator, size_t most)
 {
 	size_t count;
 
@@ -424,7 +424,7 @@ size_t import_row(struct import *import, char *line, char separator, size_t most
 	return import->field_count = count < most ? count : most;
 }
 
-int import_column(const struct import *import, const char *name, int nth)
+int lines_column(const struct import *import, const char *name, int nth)
 {
 	for (size_t i = 0; i < import->column_count; i++)
 		if (strcmp(import->columns[i], name) == 0 && nth-- == 0)
@@ -432,15 +432,15 @@ int import_column(const struct import *import, const char *name, int nth)
 	return -1;
 }
 
-char *import_cell(const struct import *import, const char *name, int nth)
+char *lines_cell(const struct import *import, const char *name, int nth)
 {
 	static char nothing[] = "";
-	int column = import_column(import, name, nth);
+	int column = lines_column(import, name, nth);
 
 	return column >= 0 ? import->fields[column] : nothing;
 }
 
-bool import_real(const char *text, double *value)
+bool lines_real(const char *text, double *value)
 {
 	char *end;
 
@@ -448,7 +448,7 @@ bool import_real(const char *text, double *value)
 	return end != text && !*end && isfinite(*value);
 }
 
-double import_half_digit(const char *text)
+double lines_half_digit(const char *text)
 {
 	const char *exponent = strpbrk(text, "eE"), *point = strchr(text, '.');
 	double half = 0.5;

@@ -45,7 +45,7 @@ struct import {
 		char name[128], uuid[64], pci[32];
 	} gpus[IMPORT_GPUS];
 	const json_t *root;  /* of the document that is read */
-	json_t *ids;         /* id: index, of the cases that import_named() has seen */
+	json_t *ids;         /* id: index, of the cases that building_named() has seen */
 	json_t *device_keys; /* identity of a device: its index */
 	json_t *left_out;    /* names, in the order of first use */
 	char **hosts;        /* for each device; "": unknown */
@@ -55,25 +55,25 @@ struct import {
 };
 
 /* "file:line: message", at the line that is read or another one. */
-void import_error(struct import *import, const char *format, ...)
+void building_error(struct import *import, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-void import_error_at(struct import *import, size_t line, const char *format, ...)
+void building_error_at(struct import *import, size_t line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-bool import_stopped(const struct import *import); /* there is an error */
+bool building_stopped(const struct import *import); /* there is an error */
 
 /* "imported from <tool>" */
-void import_tool(struct import *import, const char *format, ...)
+void building_tool(struct import *import, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Adds a fact. A second, different value is appended. "" adds nothing. */
-void import_fact(struct import *import, const char *name, const char *value);
+void building_fact(struct import *import, const char *name, const char *value);
 /* Lists a quantity without a counterpart in gpuproof, once, in the fact IMPORT_LEFT_OUT. */
-void import_left_out(struct import *import, const char *format, ...)
+void building_left_out(struct import *import, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Marks the result as incomplete, with the reason. */
-void import_incomplete(struct import *import, const char *format, ...)
+void building_incomplete(struct import *import, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Sets the start of the run, unless an earlier call or an option did. Ignores invalid times. */
-void import_started(struct import *import, const char *text);
+void building_started(struct import *import, const char *text);
 
 struct import_device {
 	const char *backend;     /* "cuda", "hip", "host" */
@@ -86,45 +86,45 @@ struct import_device {
  * identify a device. Its id has its number, or the next free one. options->device replaces the
  * name.
  */
-size_t import_device(struct import *import, const struct import_device *device);
+size_t building_device(struct import *import, const struct import_device *device);
 /* The same for a GPU by its number in import->gpus. */
-size_t import_gpu(struct import *import, size_t number);
+size_t building_gpu(struct import *import, size_t number);
 /* The backend of a GPU with this name: "cuda" unless another vendor made it. */
-const char *import_backend(const char *name);
+const char *building_backend(const char *name);
 
 /*
  * Adds a case on devices (indices; the first one is the case's device). The caller adds parameters,
- * then import_named() sets its id, then metrics. `words` are its first parameters: alternating
+ * then building_named() sets its id, then metrics. `words` are its first parameters: alternating
  * names and values, NULL-terminated. Valid until the next call. Too many cases are an error.
  */
-struct case_result *import_case(struct import *import, const char *suite, const size_t *devices,
-				size_t count, const char *const *words);
+struct case_result *building_case(struct import *import, const char *suite, const size_t *devices,
+				  size_t count, const char *const *words);
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL, NULL })
-void import_word(struct case_result *c, const char *name, const char *word);
-void import_bytes(struct case_result *c, const char *name, double bytes);
-void import_number(struct case_result *c, const char *name, double number);
+void building_word(struct case_result *c, const char *name, const char *word);
+void building_bytes(struct case_result *c, const char *name, double bytes);
+void building_number(struct case_result *c, const char *name, double number);
 /*
  * Sets the id of the last case. If an earlier case has this id, removes the last one and returns
  * the earlier one; else returns `c`.
  */
-struct case_result *import_named(struct import *import, struct case_result *c);
+struct case_result *building_named(struct import *import, struct case_result *c);
 /*
  * Adds a metric; the first one is the headline. Lower is better for "s", higher for a unit per
  * second. Ignores NaN. Repeated values of a metric are samples, and their median becomes the
  * metric.
  */
-void import_metric(struct case_result *c, const char *name, const char *unit, double value);
-void import_note(struct case_result *c, const char *format, ...)
+void building_metric(struct case_result *c, const char *name, const char *unit, double value);
+void building_note(struct case_result *c, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-void import_ended(struct case_result *c, enum case_status status, const char *format, ...)
+void building_ended(struct case_result *c, enum case_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* A wrong result, a case without a result, and a case that was not tried. */
-#define import_failed(c, ...) import_ended(c, CASE_FAILED, __VA_ARGS__)
-#define import_broken(c, ...) import_ended(c, CASE_ERROR, __VA_ARGS__)
-#define import_skipped(c, reason) import_ended(c, CASE_SKIPPED, "%s", reason)
+#define import_failed(c, ...) building_ended(c, CASE_FAILED, __VA_ARGS__)
+#define import_broken(c, ...) building_ended(c, CASE_ERROR, __VA_ARGS__)
+#define import_skipped(c, reason) building_ended(c, CASE_SKIPPED, "%s", reason)
 /* Completes the result after all cases: facts, statistics and states. */
-void import_finish(struct import *import);
-void import_end(struct import *import);
+void building_finish(struct import *import);
+void building_end(struct import *import);
 
 /*
  * Patterns of lines; the first that matches takes the line. A blank matches any number of blanks,
@@ -149,43 +149,43 @@ struct import_rule {
 void import_lines(struct import *import, const struct import_rule *rules);
 size_t import_lines_between(const char *from, const char *to);
 /* For a rule: a GPU's number, name and UUID become its place in import->gpus. */
-void import_take_gpu(struct import *import);
+void lines_take_gpu(struct import *import);
 /* True if the line is a launcher's, shell's or driver's report that a program failed. */
-bool import_is_failure(const char *line);
+bool lines_is_failure(const char *line);
 /* Copies the text without the prefix on each line of its JSON. */
-void import_unprefixed(const struct import *import, struct text *out);
+void lines_unprefixed(const struct import *import, struct text *out);
 
 /* Sets the columns of the table; IMPORT_FIELDS or more are an error. */
-void import_heading(struct import *import, const char *line, char separator);
+void lines_heading(struct import *import, const char *line, char separator);
 /* Sets the fields of a row, at most `most` and IMPORT_FIELDS, in `line`; returns their number. */
-size_t import_row(struct import *import, char *line, char separator, size_t most);
+size_t lines_row(struct import *import, char *line, char separator, size_t most);
 /* Index of the `nth` column (from 0) with this name; -1 if none. */
-int import_column(const struct import *import, const char *name, int nth);
+int lines_column(const struct import *import, const char *name, int nth);
 /* The field of that column; "" if there is none. */
-char *import_cell(const struct import *import, const char *name, int nth);
+char *lines_cell(const struct import *import, const char *name, int nth);
 /* Parses `text` as a number; false if anything follows the number. */
-bool import_real(const char *text, double *value);
+bool lines_real(const char *text, double *value);
 /* Half a unit of the last digit of a number as text: 0.005 of "1.25". */
-double import_half_digit(const char *text);
+double lines_half_digit(const char *text);
 
 /* Parses the file as JSON and passes its root to the format. Syntax errors name the line. */
 void import_json(struct import *import);
 /* "file:line: path: message" at `value`, at its member `name`, or at the element of a list. */
 void import_json_error(struct import *import, const json_t *value, const char *name,
 		       const char *format, ...) __attribute__((format(printf, 4, 5)));
-void import_item_error(struct import *import, const json_t *list, size_t index, const char *format,
-		       ...) __attribute__((format(printf, 4, 5)));
+void import_json_item_error(struct import *import, const json_t *list, size_t index,
+			    const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* A member of an object with the given type; NULL: missing or another type, reported. */
-const json_t *import_member(struct import *import, const json_t *object, const char *name,
-			    json_type type);
+const json_t *import_json_member(struct import *import, const json_t *object, const char *name,
+				 json_type type);
 /* Calls take() for each object of a list, up to the first error. A missing list has no elements. */
-void import_each(struct import *import, const json_t *list,
-		 void (*take)(struct import *import, const json_t *item));
+void import_json_each(struct import *import, const json_t *list,
+		      void (*take)(struct import *import, const json_t *item));
 /* A string member; "" if missing. */
-const char *import_string(const json_t *object, const char *name);
+const char *import_json_string(const json_t *object, const char *name);
 /* A number, or a string that contains one; NaN if missing or not a number. */
-double import_figure(const json_t *value);
+double import_json_figure(const json_t *value);
 /* That of a member; a number below 0 is an error. */
-double import_amount(struct import *import, const json_t *object, const char *name);
+double import_json_amount(struct import *import, const json_t *object, const char *name);
 
 #endif

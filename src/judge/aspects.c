@@ -51,7 +51,8 @@ static int aspects_by_case_id(const void *a, const void *b)
 /*
  * Finds the device with this id, which need not be NUL-terminated. NULL: not a device of the run.
  */
-static struct about *find_about(const struct aspects *a, const char *id, size_t length)
+static struct about *judge_aspects_find_about(const struct aspects *a, const char *id,
+					      size_t length)
 {
 	size_t low = 0, high = a->count;
 
@@ -76,7 +77,7 @@ static void aspects_note_check(struct aspects *a, size_t index)
 
 	while (*at) {
 		size_t length = strcspn(at, ",");
-		struct about *d = find_about(a, at, length);
+		struct about *d = judge_aspects_find_about(a, at, length);
 
 		if (d && !(d->check_count && d->checks[d->check_count - 1] == index)) {
 			ARRAY_GROW(d->checks, d->check_count, d->check_capacity);
@@ -89,7 +90,7 @@ static void aspects_note_check(struct aspects *a, size_t index)
 static void aspects_note_case(const struct aspects *a, const struct case_result *c)
 {
 	for (size_t i = 0; i < c->device_count; i++) {
-		struct about *d = find_about(a, c->devices[i], strlen(c->devices[i]));
+		struct about *d = judge_aspects_find_about(a, c->devices[i], strlen(c->devices[i]));
 
 		if (!d || (d->case_count && d->cases[d->case_count - 1] == c))
 			continue;
@@ -127,10 +128,11 @@ static unsigned aspects_of_limit(const struct aspects *a, const struct limit *li
 	for (size_t r = 0; r < a->input->count; r++)
 		for (size_t i = 0; i < a->input->results[r].case_count; i++) {
 			const struct case_result *c = &a->input->results[r].cases[i];
-			const struct about *d = find_about(a, c->device ? c->device : "",
-							   strlen(c->device ? c->device : ""));
+			const struct about *d =
+				judge_aspects_find_about(a, c->device ? c->device : "",
+							 strlen(c->device ? c->device : ""));
 
-			if (limit_selects(limit, c, d ? d->device->name : ""))
+			if (judge_limits_selects(limit, c, d ? d->device->name : ""))
 				aspects |= 1u << aspect_of(limit->suite->aspects,
 							   limit->metric->name, c);
 		}
@@ -138,7 +140,7 @@ static unsigned aspects_of_limit(const struct aspects *a, const struct limit *li
 }
 
 /* Limits that allow skips or only warn promise no verdict. */
-static bool rejects_without(const struct limit *limit)
+static bool judge_aspects_rejects_without(const struct limit *limit)
 {
 	return limit->suite && !limit->allow_skipped && limit->severity == LIMIT_FAILS;
 }
@@ -150,7 +152,7 @@ static unsigned aspects_of_limits(const struct aspects *a, const struct device_i
 	for (size_t i = 0; i < a->input->limits->count; i++) {
 		const struct limit *limit = &a->input->limits->items[i];
 
-		if (rejects_without(limit) && limit_admits(limit, d))
+		if (judge_aspects_rejects_without(limit) && judge_limits_admits(limit, d))
 			aspects |= a->of_limits[i];
 	}
 	return aspects;
@@ -182,12 +184,13 @@ static unsigned aspects_promised(const struct aspects *a, const struct about *d)
 	return measured_aspects(d);
 }
 
-static bool was_looked_at(const struct aspects *a, const struct about *d, enum aspect aspect)
+static bool judge_aspects_was_looked_at(const struct aspects *a, const struct about *d,
+					enum aspect aspect)
 {
 	for (size_t i = 0; i < d->check_count; i++) {
 		const struct verdict_check *check = &a->verdicts->checks[d->checks[i]];
 
-		if (check->aspect == aspect && check_is_judged(check) &&
+		if (check->aspect == aspect && verdict_check_is_judged(check) &&
 		    check->comparison == NO_COMPARISON)
 			return true;
 	}
@@ -198,7 +201,7 @@ struct looks {
 	size_t measured, verified, sensed;
 };
 
-static bool was_sensed(const struct telemetry *t)
+static bool judge_aspects_was_sensed(const struct telemetry *t)
 {
 	return t->throttle_reasons >= 0 || t->ecc_uncorrected >= 0 ||
 	       isfinite(t->temperature_celsius);
@@ -214,10 +217,11 @@ static struct looks aspects_look_at(const struct about *d)
 		if (c->status != CASE_OK)
 			continue;
 		looks.measured++;
-		looks.verified += case_is_verified(c);
+		looks.verified += result_outcome_case_is_verified(c);
 		/* Telemetry covers only the case's first device. */
 		looks.sensed += strcmp(c->device, d->device->id) == 0 &&
-				(was_sensed(&c->before) || was_sensed(&c->after));
+				(judge_aspects_was_sensed(&c->before) ||
+				 judge_aspects_was_sensed(&c->after));
 	}
 	return looks;
 }
@@ -232,23 +236,24 @@ static void aspects_add_looks(struct aspects *a, const struct about *d, unsigned
 	struct looks looks = aspects_look_at(d);
 
 	if (aspects >> ASPECT_CORRECTNESS & 1 && looks.verified &&
-	    !was_looked_at(a, d, ASPECT_CORRECTNESS)) {
-		judging_finding(a->verdicts, result, NULL, d->device->id, ASPECT_CORRECTNESS,
-				VERDICT_PASS, CAUSE_NONE, "%zu of %zu measured cases were verified",
-				looks.verified, looks.measured);
+	    !judge_aspects_was_looked_at(a, d, ASPECT_CORRECTNESS)) {
+		run_findings_add(a->verdicts, result, NULL, d->device->id, ASPECT_CORRECTNESS,
+				 VERDICT_PASS, CAUSE_NONE,
+				 "%zu of %zu measured cases were verified", looks.verified,
+				 looks.measured);
 		aspects_note_check(a, a->verdicts->count - 1);
 	}
 	if (aspects >> ASPECT_CONDITION & 1 && looks.sensed &&
-	    !was_looked_at(a, d, ASPECT_CONDITION)) {
-		judging_finding(a->verdicts, result, NULL, d->device->id, ASPECT_CONDITION,
-				VERDICT_PASS, CAUSE_NONE,
-				"sensors and counters showed no fault during %zu cases",
-				looks.sensed);
+	    !judge_aspects_was_looked_at(a, d, ASPECT_CONDITION)) {
+		run_findings_add(a->verdicts, result, NULL, d->device->id, ASPECT_CONDITION,
+				 VERDICT_PASS, CAUSE_NONE,
+				 "sensors and counters showed no fault during %zu cases",
+				 looks.sensed);
 		aspects_note_check(a, a->verdicts->count - 1);
 	}
 }
 
-static bool verdict_is_graver(enum verdict a, enum verdict b)
+static bool judge_aspects_verdict_is_graver(enum verdict a, enum verdict b)
 {
 	static const int rank[VERDICT_COUNT] = { [VERDICT_FAIL] = 5,
 						 [VERDICT_ERROR] = 4,
@@ -260,7 +265,7 @@ static bool verdict_is_graver(enum verdict a, enum verdict b)
 }
 
 /* True if the check's metric alone does not cover its aspect. */
-static bool is_partial(const struct about *about, const struct verdict_check *check)
+static bool judge_aspects_is_partial(const struct about *about, const struct verdict_check *check)
 {
 	const struct case_result key = { .id = check->case_id }, *wanted = &key;
 	const struct case_result **c =
@@ -278,21 +283,21 @@ static void aspects_take_check(struct aspect_judgement *k, const struct verdict_
 	k->passed += c->verdict == VERDICT_PASS;
 	if (!c->warns_only && isfinite(c->margin) && !(c->margin >= k->margin))
 		k->margin = c->margin;
-	if (verdict_is_graver(c->verdict, k->verdict) || !*k->reason)
-		judging_set(&k->reason, c->reason);
-	if (verdict_is_graver(c->verdict, k->verdict))
+	if (judge_aspects_verdict_is_graver(c->verdict, k->verdict) || !*k->reason)
+		run_findings_set(&k->reason, c->reason);
+	if (judge_aspects_verdict_is_graver(c->verdict, k->verdict))
 		k->verdict = c->verdict;
-	k->judged += check_is_judged(c) && !partial;
+	k->judged += verdict_check_is_judged(c) && !partial;
 }
 
-static void say_why_missing(struct aspect_judgement *k)
+static void judge_aspects_say_why_missing(struct aspect_judgement *k)
 {
 	if (*k->reason)
 		return;
-	judging_set(&k->reason, k->aspect == ASPECT_CONDITION     ? "no sensor or counter was read"
-				: k->aspect == ASPECT_CORRECTNESS ? "no result was verified"
-				: k->measured ? "measured, but no limit covers it"
-					      : "not measured");
+	run_findings_set(&k->reason, k->aspect == ASPECT_CONDITION ? "no sensor or counter was read"
+				     : k->aspect == ASPECT_CORRECTNESS ? "no result was verified"
+				     : k->measured ? "measured, but no limit covers it"
+						   : "not measured");
 }
 
 static void judge_aspect(const struct aspects *a, const struct about *about,
@@ -306,15 +311,16 @@ static void judge_aspect(const struct aspects *a, const struct about *about,
 
 	for (size_t i = 0; i < about->check_count; i++)
 		if (a->verdicts->checks[about->checks[i]].aspect == aspect)
-			aspects_take_check(
-				&sum, &a->verdicts->checks[about->checks[i]],
-				is_promised &&
-					is_partial(about, &a->verdicts->checks[about->checks[i]]));
+			aspects_take_check(&sum, &a->verdicts->checks[about->checks[i]],
+					   is_promised &&
+						   judge_aspects_is_partial(
+							   about,
+							   &a->verdicts->checks[about->checks[i]]));
 	sum.measured = measured_aspects(about) >> aspect & 1;
 	if (is_promised && !sum.judged)
-		say_why_missing(&sum);
+		judge_aspects_say_why_missing(&sum);
 	if (is_promised || sum.checks) {
-		struct aspect_judgement *k = device_judgement_add(d, aspect);
+		struct aspect_judgement *k = verdict_device_judgement_add(d, aspect);
 
 		free(k->reason);
 		*k = sum;
@@ -323,18 +329,18 @@ static void judge_aspect(const struct aspects *a, const struct about *about,
 	}
 }
 
-static void judge_device(struct aspects *a, const struct device_info *info)
+static void judge_aspects_device(struct aspects *a, const struct device_info *info)
 {
-	struct about *about = find_about(a, info->id, strlen(info->id));
+	struct about *about = judge_aspects_find_about(a, info->id, strlen(info->id));
 	unsigned aspects = aspects_promised(a, about);
 	struct device_judgement *d;
 
 	aspects_add_looks(a, about, aspects);
 	d = verdicts_add_device(a->verdicts);
-	judging_set(&d->device, info->id);
-	judging_set(&d->model, info->name);
-	judging_set(&d->uuid, info->uuid);
-	judging_set(&d->serial, info->serial);
+	run_findings_set(&d->device, info->id);
+	run_findings_set(&d->model, info->name);
+	run_findings_set(&d->uuid, info->uuid);
+	run_findings_set(&d->serial, info->serial);
 	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
 		judge_aspect(a, about, d, (enum aspect)k, aspects >> k & 1);
 }
@@ -361,10 +367,10 @@ void judge_aspects(const struct judge_input *input, struct verdicts *verdicts)
 		aspects_note_check(&a, i);
 	a.of_limits = xcalloc(input->limits->count + 1, sizeof(*a.of_limits));
 	for (size_t i = 0; i < input->limits->count; i++)
-		if (rejects_without(&input->limits->items[i]))
+		if (judge_aspects_rejects_without(&input->limits->items[i]))
 			a.of_limits[i] = aspects_of_limit(&a, &input->limits->items[i]);
 	for (size_t i = 0; i < result->device_count; i++)
-		judge_device(&a, &result->devices[i]);
+		judge_aspects_device(&a, &result->devices[i]);
 	for (size_t i = 0; i < a.count; i++) {
 		free(a.devices[i].cases);
 		free(a.devices[i].checks);
@@ -382,23 +388,24 @@ static void aspects_merge(struct aspect_judgement *into, const struct aspect_jud
 	into->measured = into->measured || from->measured;
 	if (isfinite(from->margin) && !(into->margin <= from->margin))
 		into->margin = from->margin;
-	if (verdict_is_graver(from->verdict, into->verdict)) {
+	if (judge_aspects_verdict_is_graver(from->verdict, into->verdict)) {
 		into->verdict = from->verdict;
-		judging_set(&into->reason, from->reason);
+		run_findings_set(&into->reason, from->reason);
 	}
 }
 
 /* Merges the aspects of both, in the order of enum aspect. */
-static void judge_merge_device(struct device_judgement *into, struct device_judgement *from)
+static void judge_aspects_merge_device(struct device_judgement *into, struct device_judgement *from)
 {
 	struct device_judgement own = *into;
 
 	into->aspects = NULL;
 	into->aspect_count = 0;
 	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++) {
-		const struct aspect_judgement *a = device_aspect(&own, (enum aspect)k);
-		const struct aspect_judgement *b = device_aspect(from, (enum aspect)k);
-		struct aspect_judgement *both = a || b ? device_judgement_add(into, k) : NULL;
+		const struct aspect_judgement *a = verdict_device_aspect(&own, (enum aspect)k);
+		const struct aspect_judgement *b = verdict_device_aspect(from, (enum aspect)k);
+		struct aspect_judgement *both =
+			a || b ? verdict_device_judgement_add(into, k) : NULL;
 
 		if (!both)
 			continue;
@@ -408,16 +415,16 @@ static void judge_merge_device(struct device_judgement *into, struct device_judg
 		if (a && b)
 			aspects_merge(both, b);
 	}
-	device_judgement_drop_aspects(&own);
+	verdict_device_judgement_drop_aspects(&own);
 }
 
-void judge_merge_devices(struct verdicts *verdicts, size_t from, size_t count)
+void judge_aspects_merge_devices(struct verdicts *verdicts, size_t from, size_t count)
 {
 	while (verdicts->device_count > from + count) {
 		size_t last = verdicts->device_count - 1;
 
-		judge_merge_device(&verdicts->devices[from + (last - from) % count],
-				   &verdicts->devices[last]);
+		judge_aspects_merge_device(&verdicts->devices[from + (last - from) % count],
+					   &verdicts->devices[last]);
 		verdicts_drop_last_device(verdicts);
 	}
 }

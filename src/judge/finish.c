@@ -14,7 +14,7 @@ static void finish_add_count(struct text *out, size_t n, const char *what)
 }
 
 /* "; 1 failed; 2 cannot be judged" */
-static void add_complaints(const struct verdicts *v, struct text *out)
+static void judge_finish_add_complaints(const struct verdicts *v, struct text *out)
 {
 	finish_add_count(out, v->counts[VERDICT_FAIL], "failed");
 	finish_add_count(out, v->counts[VERDICT_ERROR], "could not be judged");
@@ -32,7 +32,7 @@ static unsigned finish_missing_of(const struct device_judgement *d)
 	unsigned missing = 0;
 
 	for (size_t i = 0; i < d->aspect_count; i++)
-		if (aspect_is_missing(&d->aspects[i]))
+		if (verdict_aspect_is_missing(&d->aspects[i]))
 			missing |= 1u << d->aspects[i].aspect;
 	return missing;
 }
@@ -46,7 +46,7 @@ static bool finish_is_named(const struct verdicts *v, size_t i)
 	return false;
 }
 
-static void add_aspects(unsigned missing, struct text *out)
+static void judge_finish_add_aspects(unsigned missing, struct text *out)
 {
 	const char *separator = "";
 
@@ -71,7 +71,7 @@ static void finish_verdict_add_missing(const struct verdicts *v, struct text *ou
 		if (!missing || finish_is_named(v, i))
 			continue;
 		text_add(out, before);
-		add_aspects(missing, out);
+		judge_finish_add_aspects(missing, out);
 		for (size_t d = i; d < v->device_count; d++) {
 			if (finish_missing_of(&v->devices[d]) != missing)
 				continue;
@@ -99,7 +99,7 @@ static bool finish_is_without_population(const struct verdicts *v)
 	return asked;
 }
 
-static char *judgement_sentence(const struct verdicts *v, size_t judged)
+static char *judge_finish_sentence(const struct verdicts *v, size_t judged)
 {
 	static const char *const openings[VERDICT_COUNT] = {
 		[VERDICT_PASS] = "ACCEPTED: ",
@@ -129,7 +129,7 @@ static char *judgement_sentence(const struct verdicts *v, size_t judged)
 		text_addf(&out, "all %zu checks passed", passed);
 	else
 		text_addf(&out, "%zu of %zu %s passed", passed, v->count, checks);
-	add_complaints(v, &out);
+	judge_finish_add_complaints(v, &out);
 	finish_verdict_add_missing(v, &out);
 	text_add_char(&out, '.');
 	if (judged && v->overall != VERDICT_FAIL && finish_is_without_population(v))
@@ -174,7 +174,7 @@ void verdicts_finish(struct verdicts *v)
 		v->overall = v->counts[VERDICT_WARN] || v->counts[VERDICT_INCONCLUSIVE]
 				     ? VERDICT_WARN
 				     : VERDICT_PASS;
-	verdicts_explain(v);
+	reasons_verdicts_explain(v);
 	free(v->sentence);
-	v->sentence = judgement_sentence(v, judged);
+	v->sentence = judge_finish_sentence(v, judged);
 }

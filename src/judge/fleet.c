@@ -35,7 +35,7 @@ struct fleet_comparison {
 	double z;           /* threshold in standard deviations */
 };
 
-static const char *fleet_limit_node_of(const struct subject *s)
+static const char *judge_fleet_limit_node_of(const struct subject *s)
 {
 	return s->first->node ? s->first->node : "";
 }
@@ -44,7 +44,7 @@ static const char *fleet_limit_node_of(const struct subject *s)
  * Quantile of the standard normal distribution for an upper tail of `tail` < 0.5: Abramowitz &
  * Stegun 26.2.23, absolute error below 4.5e-4.
  */
-static double normal_quantile(double tail)
+static double judge_fleet_normal_quantile(double tail)
 {
 	double t = sqrt(-2 * log(tail));
 
@@ -56,7 +56,7 @@ static double normal_quantile(double tail)
  * Collects the devices like subjects[first] on all nodes; `seen` also marks devices without a
  * value.
  */
-static void fleet_collect_devices(struct fleet_comparison *f, size_t first, bool *seen)
+static void judge_fleet_collect_devices(struct fleet_comparison *f, size_t first, bool *seen)
 {
 	const struct judging *j = f->j;
 	const char *node = NULL;
@@ -66,14 +66,14 @@ static void fleet_collect_devices(struct fleet_comparison *f, size_t first, bool
 		const struct observation *o = &j->observations[i];
 		double value;
 
-		if (seen[i] || !subjects_alike(j->subjects[first], j->subjects[i]))
+		if (seen[i] || !outliers_subjects_alike(j->subjects[first], j->subjects[i]))
 			continue;
 		seen[i] = true;
 		if (o->verdict != VERDICT_PASS || !(o->estimate.value > 0))
 			continue;
 		/* Cases are sorted by node. */
-		f->nodes += !node || strcmp(node, fleet_limit_node_of(j->subjects[i])) != 0;
-		node = fleet_limit_node_of(j->subjects[i]);
+		f->nodes += !node || strcmp(node, judge_fleet_limit_node_of(j->subjects[i])) != 0;
+		node = judge_fleet_limit_node_of(j->subjects[i]);
 		value = log(o->estimate.value);
 		f->members[f->count] = i;
 		f->logs[f->count++] = j->limit->metric->better == BETTER_LOWER ? -value : value;
@@ -82,12 +82,12 @@ static void fleet_collect_devices(struct fleet_comparison *f, size_t first, bool
 	qsort(f->sorted, f->count, sizeof(*f->sorted), compare_doubles);
 }
 
-static double fleet_limit_half_of(const struct fleet_comparison *f, size_t member)
+static double judge_fleet_limit_half_of(const struct fleet_comparison *f, size_t member)
 {
 	return f->j->observations[f->members[member]].estimate.half;
 }
 
-static void learn_scatter(struct fleet_comparison *f)
+static void judge_fleet_learn_scatter(struct fleet_comparison *f)
 {
 	double *room = xmalloc((f->count + 1) * sizeof(*room));
 	double center = median_of_sorted(f->sorted, f->count), deviation, half;
@@ -96,17 +96,18 @@ static void learn_scatter(struct fleet_comparison *f)
 		room[i] = fabs(f->logs[i] - center);
 	deviation = MAD_TO_SIGMA * median_of(room, f->count);
 	for (size_t i = 0; i < f->count; i++)
-		room[i] = fleet_limit_half_of(f, i);
+		room[i] = judge_fleet_limit_half_of(f, i);
 	half = median_of(room, f->count);
 	f->between = sqrt(fmax(0, pow(deviation, 2) - pow(half / Z_95, 2)));
 	/* The variation between devices also limits how precisely their median is known. */
 	f->center_half = Z_95 * MEDIAN_TO_MEAN * deviation / sqrt((double)f->count - 1);
-	f->z = fmax(f->j->limit->sigmas, normal_quantile(FALSE_SUSPECTS / (double)f->j->count));
+	f->z = fmax(f->j->limit->sigmas,
+		    judge_fleet_normal_quantile(FALSE_SUSPECTS / (double)f->j->count));
 	free(room);
 }
 
 /* Median of all values except `own`, which is one of them. */
-static double fleet_median_of_others(const struct fleet_comparison *f, double own)
+static double judge_fleet_median_of_others(const struct fleet_comparison *f, double own)
 {
 	size_t n = f->count - 1, low = (n - 1) / 2, high = n / 2;
 	/* Any position among equal values will do. */
@@ -116,10 +117,10 @@ static double fleet_median_of_others(const struct fleet_comparison *f, double ow
 	return (f->sorted[low + (low >= skipped)] + f->sorted[high + (high >= skipped)]) / 2;
 }
 
-static struct peer_standing fleet_standing_of(const struct fleet_comparison *f, size_t member)
+static struct peer_standing judge_fleet_standing_of(const struct fleet_comparison *f, size_t member)
 {
-	double others = fleet_median_of_others(f, f->logs[member]),
-	       half = fleet_limit_half_of(f, member);
+	double others = judge_fleet_median_of_others(f, f->logs[member]),
+	       half = judge_fleet_limit_half_of(f, member);
 
 	return (struct peer_standing){
 		.others = others,
@@ -131,16 +132,17 @@ static struct peer_standing fleet_standing_of(const struct fleet_comparison *f, 
 	};
 }
 
-static struct verdict_check *fleet_add_check(const struct judging *j, size_t i)
+static struct verdict_check *judge_fleet_add_check(const struct judging *j, size_t i)
 {
-	struct verdict_check *check = judging_add(j, i, LIKE_FLEET);
+	struct verdict_check *check = judge_judging_add(j, i, LIKE_FLEET);
 
-	judging_take(&check->bound_text, xasprintf("fleet = %s", j->limit->fleet_text));
-	judging_set(&check->place, j->limit->fleet_place);
+	run_findings_take(&check->bound_text, xasprintf("fleet = %s", j->limit->fleet_text));
+	run_findings_set(&check->place, j->limit->fleet_place);
 	return check;
 }
 
-static enum verdict fleet_verdict(const struct fleet_comparison *f, const struct peer_standing *s)
+static enum verdict judge_fleet_verdict(const struct fleet_comparison *f,
+					const struct peer_standing *s)
 {
 	double margin = -log(1 - f->j->limit->fleet);
 
@@ -152,24 +154,25 @@ static enum verdict fleet_verdict(const struct fleet_comparison *f, const struct
 static void fleet_judge_member(const struct fleet_comparison *f, size_t member)
 {
 	const struct judging *j = f->j;
-	struct peer_standing s = fleet_standing_of(f, member);
-	enum verdict found = fleet_verdict(f, &s);
+	struct peer_standing s = judge_fleet_standing_of(f, member);
+	enum verdict found = judge_fleet_verdict(f, &s);
 	enum verdict verdict =
-		judge_downgrade_if_throttled(j->input, j->subjects[f->members[member]], found);
-	struct verdict_check *check = fleet_add_check(j, f->members[member]);
+		outliers_downgrade_if_throttled(j->input, j->subjects[f->members[member]], found);
+	struct verdict_check *check = judge_fleet_add_check(j, f->members[member]);
 
-	check_compare_peers(check, j, &s);
-	check_decide(check, j->limit, verdict,
-		     "%.2f %% %s than the median of %zu devices of the same model on %zu nodes%s",
-		     fabs(100 * (1 - exp(-s.deficit))), s.deficit < 0 ? "better" : "worse", s.count,
-		     f->nodes, verdict != found ? DOUBT_WORDS : "");
+	outliers_check_compare_peers(check, j, &s);
+	judge_check_decide(check, j->limit, verdict,
+			   "%.2f %% %s than the median of %zu devices of the same model on %zu "
+			   "nodes%s",
+			   fabs(100 * (1 - exp(-s.deficit))), s.deficit < 0 ? "better" : "worse",
+			   s.count, f->nodes, verdict != found ? DOUBT_WORDS : "");
 }
 
 /*
  * True if there are too few devices for a fleet. Other bounds of the limit, if any, have judged
  * them.
  */
-static bool is_too_small(const struct fleet_comparison *f)
+static bool judge_fleet_is_too_small(const struct fleet_comparison *f)
 {
 	const struct limit *limit = f->j->limit;
 
@@ -178,20 +181,22 @@ static bool is_too_small(const struct fleet_comparison *f)
 	if (limit->min.kind || limit->max.kind || !isnan(limit->outlier_margin))
 		return true;
 	for (size_t i = 0; i < f->count; i++)
-		check_decide(fleet_add_check(f->j, f->members[i]), limit, VERDICT_SKIP,
-			     "%zu identical device%s on %zu node%s; a fleet limit needs at least "
-			     "%d devices on two nodes",
-			     f->count, text_plural(f->count), f->nodes, text_plural(f->nodes),
-			     FEWEST_DEVICES);
+		judge_check_decide(judge_fleet_add_check(f->j, f->members[i]), limit, VERDICT_SKIP,
+				   "%zu identical device%s on %zu node%s; a fleet limit needs at "
+				   "least "
+				   "%d devices on two nodes",
+				   f->count, text_plural(f->count), f->nodes, text_plural(f->nodes),
+				   FEWEST_DEVICES);
 	return true;
 }
 
 /* The other bounds of the limit have reported cases without a value. */
-static void fleet_limit_tell_missing(const struct judging *j)
+static void judge_fleet_limit_tell_missing(const struct judging *j)
 {
 	for (size_t i = 0; i < j->count && isnan(j->limit->outlier_margin); i++)
 		if (j->observations[i].verdict != VERDICT_PASS)
-			check_decide_missing(fleet_add_check(j, i), j->limit, &j->observations[i]);
+			judge_check_decide_missing(judge_fleet_add_check(j, i), j->limit,
+						   &j->observations[i]);
 }
 
 void judge_fleet(const struct judging *j)
@@ -202,14 +207,14 @@ void judge_fleet(const struct judging *j)
 				      .logs = xcalloc(j->count + 1, sizeof(*f.logs)),
 				      .sorted = xcalloc(j->count + 1, sizeof(*f.sorted)) };
 
-	fleet_limit_tell_missing(j);
+	judge_fleet_limit_tell_missing(j);
 	for (size_t i = 0; i < j->count; i++) {
 		if (seen[i])
 			continue;
-		fleet_collect_devices(&f, i, seen);
-		if (!f.count || is_too_small(&f))
+		judge_fleet_collect_devices(&f, i, seen);
+		if (!f.count || judge_fleet_is_too_small(&f))
 			continue;
-		learn_scatter(&f);
+		judge_fleet_learn_scatter(&f);
 		for (size_t m = 0; m < f.count; m++)
 			fleet_judge_member(&f, m);
 	}

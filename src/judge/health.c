@@ -21,7 +21,8 @@ static const char *health_device_of(const struct result *result, const struct fi
 }
 
 /* The node whose settings differ from the majority (fleet/drift.h); NULL: none. */
-static const struct result_node *drifted_node(const struct result *result, const struct finding *f)
+static const struct result_node *health_drifted_node(const struct result *result,
+						     const struct finding *f)
 {
 	for (size_t i = 0; strcmp(f->topic, FINDING_DRIFT) == 0 && i < result->node_count; i++)
 		if (strcmp(result->nodes[i].name, f->node) == 0)
@@ -29,7 +30,7 @@ static const struct result_node *drifted_node(const struct result *result, const
 	return NULL;
 }
 
-char *node_devices(const struct result *result, const struct result_node *node)
+char *health_node_devices(const struct result *result, const struct result_node *node)
 {
 	struct text devices = TEXT_EMPTY;
 
@@ -43,9 +44,9 @@ char *node_devices(const struct result *result, const struct result_node *node)
 }
 
 /* Ignores devices that the run did not use. */
-static bool finding_concerns_run(const struct result *result, const struct finding *f)
+static bool health_finding_concerns_run(const struct result *result, const struct finding *f)
 {
-	return health_device_of(result, f) || drifted_node(result, f) ||
+	return health_device_of(result, f) || health_drifted_node(result, f) ||
 	       (f->severity == SEVERITY_ERROR && !*f->device);
 }
 
@@ -62,7 +63,7 @@ static bool health_check_exists(const struct verdicts *verdicts, const char *dev
 }
 
 /* Cause by the finding's topic; CAUSE_NONE: it follows from the members of the check. */
-static enum cause cause_of_topic(const char *topic)
+static enum cause health_cause_of_topic(const char *topic)
 {
 	static const struct {
 		const char *topic;
@@ -91,23 +92,24 @@ static void health_add_check(const struct result *result, const struct finding *
 			     enum verdict verdict, char *reason, struct verdicts *verdicts)
 {
 	const char *device = health_device_of(result, f);
-	const struct result_node *node = drifted_node(result, f);
+	const struct result_node *node = health_drifted_node(result, f);
 	struct verdict_check *check;
 
 	if (!health_check_exists(verdicts, device, reason)) {
-		check = judging_finding(verdicts, result, NULL, device, ASPECT_CONDITION, verdict,
-					node                             ? CAUSE_NODE_SETTING
-					: judge_names_suspect(result, f) ? CAUSE_NODE_NETWORK
-									 : cause_of_topic(f->topic),
-					"%s", reason);
+		check = run_findings_add(verdicts, result, NULL, device, ASPECT_CONDITION, verdict,
+					 node ? CAUSE_NODE_SETTING
+					 : judge_names_suspect(result, f)
+						 ? CAUSE_NODE_NETWORK
+						 : health_cause_of_topic(f->topic),
+					 "%s", reason);
 		if (node)
-			judging_take(&check->devices, node_devices(result, node));
+			run_findings_take(&check->devices, health_node_devices(result, node));
 	}
 	free(reason);
 }
 
 /* Figures of a GPU in parts, or shared, say nothing about it. */
-static enum verdict verdict_of_warning(const struct finding *f, bool changed)
+static enum verdict health_verdict_of_warning(const struct finding *f, bool changed)
 {
 	if (strcmp(f->topic, FINDING_PROCESSES) == 0 || strcmp(f->topic, FINDING_MIG) == 0)
 		return VERDICT_INCONCLUSIVE;
@@ -115,10 +117,10 @@ static enum verdict verdict_of_warning(const struct finding *f, bool changed)
 	return changed && strcmp(f->topic, FINDING_NVLINK) == 0 ? VERDICT_FAIL : VERDICT_WARN;
 }
 
-static void judge_finding(const struct judge_input *input, const struct result *result,
-			  const struct finding *f, const char *when, struct verdicts *verdicts)
+static void health_finding(const struct judge_input *input, const struct result *result,
+			   const struct finding *f, const char *when, struct verdicts *verdicts)
 {
-	if (f->severity < SEVERITY_WARNING || !finding_concerns_run(result, f))
+	if (f->severity < SEVERITY_WARNING || !health_finding_concerns_run(result, f))
 		return;
 	/* A limit judges the nodes that findings name as suspects. */
 	for (size_t i = 0; i < input->limits->count; i++)
@@ -128,13 +130,13 @@ static void judge_finding(const struct judge_input *input, const struct result *
 	health_add_check(result, f,
 			 f->severity == SEVERITY_ERROR
 				 ? VERDICT_FAIL
-				 : verdict_of_warning(f, strcmp(when, "after") == 0),
+				 : health_verdict_of_warning(f, strcmp(when, "after") == 0),
 			 xasprintf("%s the run: %s: %s", when, f->subject, f->text), verdicts);
 }
 
 /* Searches from the entry after the last match: both lists usually have the same order. */
-static const struct finding *finding_by_subject(const struct finding *findings, size_t count,
-						const char *subject, size_t *near)
+static const struct finding *health_finding_by_subject(const struct finding *findings, size_t count,
+						       const char *subject, size_t *near)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct finding *f = &findings[(*near + i) % count];
@@ -163,21 +165,21 @@ bool health_changed(const struct finding *before, const struct finding *after)
 }
 
 /* A finding after the run is not repeated if it was as bad before. */
-static void judge_change(const struct judge_input *input, const struct result *result,
-			 const struct finding *after, size_t *near, struct verdicts *verdicts)
+static void health_change(const struct judge_input *input, const struct result *result,
+			  const struct finding *after, size_t *near, struct verdicts *verdicts)
 {
 	const struct finding *before =
-		finding_by_subject(result->preflight, result->preflight_count, after->subject,
-				   near);
+		health_finding_by_subject(result->preflight, result->preflight_count,
+					  after->subject, near);
 
 	if (!before || !health_changed(before, after)) {
 		if (!before || before->severity < after->severity)
-			judge_finding(input, result, after, "after", verdicts);
+			health_finding(input, result, after, "after", verdicts);
 		return;
 	}
 	if (after->severity >= SEVERITY_WARNING && after->severity > before->severity)
-		judge_finding(input, result, after, "after", verdicts);
-	else if (finding_concerns_run(result, after))
+		health_finding(input, result, after, "after", verdicts);
+	else if (health_finding_concerns_run(result, after))
 		health_add_check(result, after, VERDICT_WARN,
 				 xasprintf("%s changed during the run: from %s to %s",
 					   after->subject, before->text, after->text),
@@ -192,7 +194,7 @@ static void health_take_link(struct link *link, const struct telemetry *seen)
 		link->width = (int)seen->pcie_width;
 }
 
-struct link *judge_links(const struct judge_input *input)
+struct link *health_links(const struct judge_input *input)
 {
 	const struct result *first = &input->results[0];
 	struct link *links = xcalloc(first->device_count + 1, sizeof(*links));
@@ -214,17 +216,17 @@ struct link *judge_links(const struct judge_input *input)
 	return links;
 }
 
-static void judge_pcie(const struct judge_input *input, const struct device_info *d,
-		       const struct link *link, struct verdicts *verdicts)
+static void health_pcie(const struct judge_input *input, const struct device_info *d,
+			const struct link *link, struct verdicts *verdicts)
 {
 	if (!link->generation || !link->width ||
 	    (link->generation >= d->pcie_generation_max && link->width >= d->pcie_width_max))
 		return;
-	judging_finding(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION, VERDICT_WARN,
-			CAUSE_PCIE_DEGRADED,
-			"the PCIe link reached only generation %d x%d; device and slot support "
-			"generation %d x%d",
-			link->generation, link->width, d->pcie_generation_max, d->pcie_width_max);
+	run_findings_add(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION, VERDICT_WARN,
+			 CAUSE_PCIE_DEGRADED,
+			 "the PCIe link reached only generation %d x%d; device and slot support "
+			 "generation %d x%d",
+			 link->generation, link->width, d->pcie_generation_max, d->pcie_width_max);
 }
 
 /*
@@ -234,7 +236,7 @@ static void judge_pcie(const struct judge_input *input, const struct device_info
 #define FULLY_WIRED_NVLINK 3
 #define SWITCHED_LINKS 12 /* GPUs with fewer may be without a bridge */
 
-static bool node_has_other_gpus(const struct result *r, const struct device_info *d)
+static bool health_node_has_other_gpus(const struct result *r, const struct device_info *d)
 {
 	for (size_t i = 0; i < r->device_count; i++)
 		if (&r->devices[i] != d && !device_is_host(&r->devices[i]) &&
@@ -247,8 +249,8 @@ static bool node_has_other_gpus(const struct result *r, const struct device_info
  * A link that is down slows every transfer between GPUs a little. No active link at all is normal
  * for a GPU alone in a virtual machine; a node with several GPUs is then INCONCLUSIVE.
  */
-static void judge_nvlink(const struct result *r, const struct device_info *d,
-			 struct verdicts *verdicts)
+static void health_nvlink(const struct result *r, const struct device_info *d,
+			  struct verdicts *verdicts)
 {
 	double links, generation;
 	const char *status;
@@ -257,13 +259,13 @@ static void judge_nvlink(const struct result *r, const struct device_info *d,
 	if (!spec_of_name(d->name, "nvlink_links", &links, &status) ||
 	    !spec_of_name(d->name, "nvlink_generation", &generation, &status) ||
 	    generation < FULLY_WIRED_NVLINK || d->nvlink_count >= links ||
-	    (none && (links < SWITCHED_LINKS || !node_has_other_gpus(r, d))))
+	    (none && (links < SWITCHED_LINKS || !health_node_has_other_gpus(r, d))))
 		return;
-	judging_finding(verdicts, r, NULL, d->id, ASPECT_CONDITION,
-			none ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, CAUSE_NVLINK_DEGRADED,
-			"%d of %.0f NVLink links are active (number of links: data sheet)%s",
-			none ? 0 : d->nvlink_count, links,
-			none ? ", though the node has other GPUs" : "");
+	run_findings_add(verdicts, r, NULL, d->id, ASPECT_CONDITION,
+			 none ? VERDICT_INCONCLUSIVE : VERDICT_FAIL, CAUSE_NVLINK_DEGRADED,
+			 "%d of %.0f NVLink links are active (number of links: data sheet)%s",
+			 none ? 0 : d->nvlink_count, links,
+			 none ? ", though the node has other GPUs" : "");
 }
 
 void judge_health(const struct judge_input *input, struct verdicts *verdicts)
@@ -275,19 +277,19 @@ void judge_health(const struct judge_input *input, struct verdicts *verdicts)
 		size_t near = 0;
 
 		for (size_t i = 0; i < result->preflight_count; i++)
-			judge_finding(input, result, &result->preflight[i], "before", verdicts);
+			health_finding(input, result, &result->preflight[i], "before", verdicts);
 		for (size_t i = 0; i < result->postflight_count; i++)
-			judge_change(input, result, &result->postflight[i], &near, verdicts);
+			health_change(input, result, &result->postflight[i], &near, verdicts);
 	}
 	if (!input->count)
 		return;
-	links = judge_links(input);
+	links = health_links(input);
 	for (size_t i = 0; i < input->results[0].device_count; i++)
-		judge_pcie(input, &input->results[0].devices[i], &links[i], verdicts);
+		health_pcie(input, &input->results[0].devices[i], &links[i], verdicts);
 	free(links);
 	for (size_t r = 0; r < input->count; r++)
 		for (size_t i = 0; i < input->results[r].device_count; i++)
-			judge_nvlink(&input->results[r], &input->results[r].devices[i], verdicts);
+			health_nvlink(&input->results[r], &input->results[r].devices[i], verdicts);
 }
 
 static bool health_names_device(const struct verdict_check *check, const char *device)
@@ -300,7 +302,7 @@ static bool health_names_device(const struct verdict_check *check, const char *d
 	return false;
 }
 
-void judge_disturbed(struct verdicts *verdicts)
+void health_disturbed(struct verdicts *verdicts)
 {
 	for (size_t i = 0; i < verdicts->count; i++) {
 		const struct verdict_check *other = &verdicts->checks[i];
@@ -313,11 +315,12 @@ void judge_disturbed(struct verdicts *verdicts)
 			    (check->verdict != VERDICT_FAIL && check->verdict != VERDICT_WARN) ||
 			    !health_names_device(check, other->devices))
 				continue;
-			judging_take(&check->reason,
-				     xasprintf("%s%sanother process used %s; stop it and repeat "
-					       "the run",
-					       check->reason, *check->reason ? "; " : "",
-					       other->devices));
+			run_findings_take(&check->reason,
+					  xasprintf("%s%sanother process used %s; stop it and "
+						    "repeat "
+						    "the run",
+						    check->reason, *check->reason ? "; " : "",
+						    other->devices));
 			check->verdict = VERDICT_INCONCLUSIVE;
 			check->cause = CAUSE_FOREIGN_PROCESS;
 			check->accepted = false;

@@ -22,7 +22,7 @@
 #define CACHE_UNKNOWN ((double)(256 << 20))
 
 /* Arrays that fit into a cache are legitimately faster than memory. */
-static bool fits_cache(const struct case_result *c, const struct device_info *device)
+static bool impossible_fits_cache(const struct case_result *c, const struct device_info *device)
 {
 	const struct case_parameter *size = case_parameter(c, PARAMETER_SIZE);
 	double cache = device->l2_bytes ? (double)device->l2_bytes : CACHE_UNKNOWN;
@@ -30,20 +30,20 @@ static bool fits_cache(const struct case_result *c, const struct device_info *de
 	return !size || strcmp(size->unit, "B") != 0 || !(size->number >= CACHE_SHARE * cache);
 }
 
-static char *above_peak(const struct case_result *c, const struct metric_value *m,
-			const struct device_info *device)
+static char *impossible_above_peak(const struct case_result *c, const struct metric_value *m,
+				   const struct device_info *device)
 {
 	struct spec_peak peak;
 	char value[48], most[48];
 	double derived, limit;
 
 	if (m->better != BETTER_HIGHER ||
-	    !spec_peak(metric_sheet(m->name), c, m->name, device, &peak) ||
-	    (strcmp(peak.key, "memory_bandwidth") == 0 && fits_cache(c, device)))
+	    !spec_peak(schema_metric_sheet(m->name), c, m->name, device, &peak) ||
+	    (strcmp(peak.key, "memory_bandwidth") == 0 && impossible_fits_cache(c, device)))
 		return NULL;
 	limit = peak.most;
 	/* Data sheets state rates at a clock that GPUs may exceed. */
-	if (derived_figure(device, peak.key, &derived, NULL) && derived > peak.figure)
+	if (reference_derived_figure(device, peak.key, &derived, NULL) && derived > peak.figure)
 		limit *= derived / peak.figure;
 	if (!isfinite(m->value) || !(m->value > PEAK_TOLERANCE * limit))
 		return NULL;
@@ -53,9 +53,9 @@ static char *above_peak(const struct case_result *c, const struct metric_value *
 }
 
 /* Value of the metric computed from its samples; NaN: the file does not define how. */
-static double expected_value(const struct metric_value *m, const struct series *series)
+static double impossible_expected_value(const struct metric_value *m, const struct series *series)
 {
-	double level = series_level(series);
+	double level = statistics_series_level(series);
 
 	if (!(level > 0))
 		return NAN;
@@ -68,11 +68,11 @@ static double expected_value(const struct metric_value *m, const struct series *
 }
 
 /* Samples of pooled results belong to the first launch. */
-static char *unlike_samples(const struct case_result *c, const struct metric_value *m)
+static char *impossible_unlike_samples(const struct case_result *c, const struct metric_value *m)
 {
 	const struct series *series = *m->series ? case_series(c, m->series) : NULL;
 	double first = m->launch_count ? m->launches[0] : m->value;
-	double expected = series ? expected_value(m, series) : NAN;
+	double expected = series ? impossible_expected_value(m, series) : NAN;
 	char value[48], other[48];
 
 	if (!isfinite(first) || !isfinite(expected) ||
@@ -83,7 +83,7 @@ static char *unlike_samples(const struct case_result *c, const struct metric_val
 			 units_format(expected, m->unit, other, sizeof(other)));
 }
 
-static char *outside_launches(const struct metric_value *m)
+static char *impossible_outside_launches(const struct metric_value *m)
 {
 	double low = INFINITY, high = -INFINITY;
 	char value[48], from[48], to[48];
@@ -109,11 +109,11 @@ char *impossible_figure(const struct device_info *device, const struct case_resu
 	for (size_t i = 0; i < c->metric_count && !words && c->status == CASE_OK; i++) {
 		const struct metric_value *m = &c->metrics[i];
 
-		words = unlike_samples(c, m);
+		words = impossible_unlike_samples(c, m);
 		if (!words)
-			words = outside_launches(m);
+			words = impossible_outside_launches(m);
 		if (!words && device)
-			words = above_peak(c, m, device);
+			words = impossible_above_peak(c, m, device);
 	}
 	return words;
 }
@@ -149,8 +149,8 @@ static void judge_impossible_of(const struct result *result, struct verdicts *ve
 				      : impossible_figure(result_device(result, c->device), c);
 
 		if (words)
-			judging_finding(verdicts, result, c, NULL, ASPECT_CORRECTNESS,
-					VERDICT_ERROR, CAUSE_IMPOSSIBLE, "%s", words);
+			run_findings_add(verdicts, result, c, NULL, ASPECT_CORRECTNESS,
+					 VERDICT_ERROR, CAUSE_IMPOSSIBLE, "%s", words);
 		free(words);
 	}
 	free(reported);

@@ -23,7 +23,7 @@ static void judge_refuse_unsound(const struct subject *s, struct observation *o)
 	for (size_t i = 0; i < s->count; i++) {
 		char *words = o->impossible ? NULL : impossible_figure(s->device, s->cases[i]);
 
-		if (s->cases[i]->status == CASE_OK && !case_is_verified(s->cases[i]))
+		if (s->cases[i]->status == CASE_OK && !result_outcome_case_is_verified(s->cases[i]))
 			observation_refuse(o, VERDICT_ERROR, "the result was never verified");
 		o->impossible = o->impossible || words;
 		if (words)
@@ -36,14 +36,14 @@ static void judge_refuse_unsound(const struct subject *s, struct observation *o)
  * Fills subjects and observations of `limit`; identical devices share the variation of their
  * launches.
  */
-static void judging_select(struct judging *j)
+static void judge_judging_select(struct judging *j)
 {
 	j->subjects = xcalloc(j->all->count + 1, sizeof(*j->subjects));
 	j->observations = xcalloc(j->all->count + 1, sizeof(*j->observations));
 	for (size_t i = 0; i < j->all->count; i++) {
 		const struct subject *s = &j->all->items[i];
 
-		if (!limit_selects(j->limit, s->first, s->device ? s->device->name : ""))
+		if (!judge_limits_selects(j->limit, s->first, s->device ? s->device->name : ""))
 			continue;
 		j->subjects[j->count] = s;
 		j->observations[j->count] =
@@ -54,7 +54,8 @@ static void judging_select(struct judging *j)
 }
 
 /* Copies between GPUs take NVLink where the GPU has it. */
-static enum link_kind judging_link_of(const struct aspect_row *row, const struct device_info *d)
+static enum link_kind judge_judging_link_of(const struct aspect_row *row,
+					    const struct device_info *d)
 {
 	const char *status;
 	double links;
@@ -66,40 +67,42 @@ static enum link_kind judging_link_of(const struct aspect_row *row, const struct
 		       : LINK_PCIE;
 }
 
-static void judging_set_task(struct verdict_check *check, const struct limit *limit,
-			     const struct subject *s)
+static void judge_judging_set_task(struct verdict_check *check, const struct limit *limit,
+				   const struct subject *s)
 {
 	const struct aspect_row *row =
 		aspect_row_of(limit->suite->aspects, limit->metric->name, s->first);
 
-	judging_take(&check->task,
-		     aspect_fill(row && row->task ? row->task : limit->metric->name, s->first));
+	run_findings_take(&check->task,
+			  aspect_fill(row && row->task ? row->task : limit->metric->name,
+				      s->first));
 	if (!row)
 		return;
 	check->aspect = row->aspect;
-	check->link = judging_link_of(row, s->device);
-	judging_take(&check->task_group, aspect_fill(row->group, s->first));
-	judging_take(&check->variant, aspect_fill(row->variant, s->first));
+	check->link = judge_judging_link_of(row, s->device);
+	run_findings_take(&check->task_group, aspect_fill(row->group, s->first));
+	run_findings_take(&check->variant, aspect_fill(row->variant, s->first));
 }
 
-struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_kind comparison)
+struct verdict_check *judge_judging_add(const struct judging *j, size_t i,
+					enum check_kind comparison)
 {
 	const struct subject *s = j->subjects[i];
 	const struct observation *o = &j->observations[i];
 	struct verdict_check *check = verdicts_add(j->verdicts);
 
-	judging_set(&check->limit, j->limit->name);
-	check_set_case(check, s->first);
-	judging_take(&check->devices, case_devices(s->first));
+	run_findings_set(&check->limit, j->limit->name);
+	verdict_check_set_case(check, s->first);
+	run_findings_take(&check->devices, case_devices(s->first));
 	for (size_t k = 0; k < s->count && !*check->failed_device; k++)
-		judging_set(&check->failed_device, s->cases[k]->failed_device);
-	judging_set(&check->model, s->device ? s->device->name : "");
-	judging_set(&check->uuid, s->device ? s->device->uuid : "");
-	judging_set(&check->metric, j->limit->metric->name);
-	judging_set(&check->unit, j->limit->metric->unit);
-	judging_set(&check->place, j->limit->place);
-	judging_set(&check->bound_origin, j->limit->origin);
-	judging_set_task(check, j->limit, s);
+		run_findings_set(&check->failed_device, s->cases[k]->failed_device);
+	run_findings_set(&check->model, s->device ? s->device->name : "");
+	run_findings_set(&check->uuid, s->device ? s->device->uuid : "");
+	run_findings_set(&check->metric, j->limit->metric->name);
+	run_findings_set(&check->unit, j->limit->metric->unit);
+	run_findings_set(&check->place, j->limit->place);
+	run_findings_set(&check->bound_origin, j->limit->origin);
+	judge_judging_set_task(check, j->limit, s);
 	check->comparison = comparison;
 	check->cause = o->impossible ? CAUSE_IMPOSSIBLE : CAUSE_NONE;
 	check->launches = o->estimate.launches;
@@ -113,7 +116,7 @@ struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_
 	return check;
 }
 
-void check_compare(struct verdict_check *check, double half, double reference, size_t count)
+void judge_check_compare(struct verdict_check *check, double half, double reference, size_t count)
 {
 	check->deciding_low = check->value * exp(-half);
 	check->deciding_high = check->value * exp(half);
@@ -121,8 +124,8 @@ void check_compare(struct verdict_check *check, double half, double reference, s
 	check->reference_count = count;
 }
 
-void check_decide(struct verdict_check *check, const struct limit *limit, enum verdict verdict,
-		  const char *format, ...)
+void judge_check_decide(struct verdict_check *check, const struct limit *limit,
+			enum verdict verdict, const char *format, ...)
 {
 	va_list ap;
 
@@ -136,15 +139,15 @@ void check_decide(struct verdict_check *check, const struct limit *limit, enum v
 	if (!format)
 		return;
 	va_start(ap, format);
-	judging_format(&check->reason, format, ap);
+	run_findings_format(&check->reason, format, ap);
 	va_end(ap);
 }
 
-void check_decide_missing(struct verdict_check *check, const struct limit *limit,
-			  const struct observation *o)
+void judge_check_decide_missing(struct verdict_check *check, const struct limit *limit,
+				const struct observation *o)
 {
 	check->wrong = o->verdict == VERDICT_FAIL;
-	check_decide(check, limit, o->verdict, "%s", o->reason);
+	judge_check_decide(check, limit, o->verdict, "%s", o->reason);
 }
 
 /*
@@ -167,11 +170,11 @@ static enum verdict judge_bound(const struct verdict_check *check, const struct 
 }
 
 /* Puts facts about a value before the limit's own text on its origin. */
-static void add_origin(struct verdict_check *check, char *origin)
+static void judge_add_origin(struct verdict_check *check, char *origin)
 {
-	judging_take(&check->bound_origin,
-		     xasprintf("%s%s%s", origin, *check->bound_origin ? "; " : "",
-			       check->bound_origin));
+	run_findings_take(&check->bound_origin,
+			  xasprintf("%s%s%s", origin, *check->bound_origin ? "; " : "",
+				    check->bound_origin));
 	free(origin);
 }
 
@@ -179,8 +182,8 @@ static void add_origin(struct verdict_check *check, char *origin)
  * The value that `spec` names for the case; NULL: unknown. `most`: the highest value that the
  * metric may reach by it.
  */
-static const char *spec_figure(const char *spec, const struct subject *s, const char *metric,
-			       double *figure, double *most)
+static const char *judge_spec_figure(const char *spec, const struct subject *s, const char *metric,
+				     double *figure, double *most)
 {
 	const char *status;
 	struct spec_peak peak;
@@ -188,7 +191,7 @@ static const char *spec_figure(const char *spec, const struct subject *s, const 
 	if (!s->device)
 		return NULL;
 	if (strcmp(spec, SPEC_PEAK) == 0) {
-		if (!spec_peak(metric_sheet(metric), s->first, metric, s->device, &peak))
+		if (!spec_peak(schema_metric_sheet(metric), s->first, metric, s->device, &peak))
 			return NULL;
 		*figure = peak.figure;
 		*most = peak.most;
@@ -201,12 +204,12 @@ static const char *spec_figure(const char *spec, const struct subject *s, const 
 }
 
 /* False: the value is unknown, and `reason`, which the caller frees, says why. */
-static bool resolve_spec(const struct bound *bound, const struct subject *s,
-			 struct verdict_check *check, char **reason)
+static bool judge_resolve_spec(const struct bound *bound, const struct subject *s,
+			       struct verdict_check *check, char **reason)
 {
 	char text[48], *words;
 	double figure, most;
-	const char *key = spec_figure(bound->spec, s, check->metric, &figure, &most);
+	const char *key = judge_spec_figure(bound->spec, s, check->metric, &figure, &most);
 
 	if (!key) {
 		*reason =
@@ -219,7 +222,7 @@ static bool resolve_spec(const struct bound *bound, const struct subject *s,
 	check->bound = bound->factor * most;
 	units_format(figure, check->unit, text, sizeof(text));
 	words = spec_words(s->device, key);
-	add_origin(check, xasprintf("%s = %s, %s", key, text, words));
+	judge_add_origin(check, xasprintf("%s = %s, %s", key, text, words));
 	free(words);
 	return true;
 }
@@ -228,7 +231,7 @@ static bool resolve_spec(const struct bound *bound, const struct subject *s,
  * Sampling keys change how certain a value is, not the value. Lists are compared as case
  * parameters.
  */
-static bool key_changes_certainty_only(const char *key)
+static bool judge_key_changes_certainty_only(const char *key)
 {
 	static const char *const keys[] = { "preheat", "warmup", "sustained_time" };
 
@@ -242,8 +245,9 @@ static bool key_changes_certainty_only(const char *key)
  * Describes the first setting of the case's suite that differs between both results. A setting that
  * only one of them has does not count.
  */
-static char *baseline_fits_other_setting(const struct result *now, const struct result *before,
-					 const struct case_result *c)
+static char *judge_baseline_fits_other_setting(const struct result *now,
+					       const struct result *before,
+					       const struct case_result *c)
 {
 	char *section = xasprintf("suite %s%s%s", c->suite, *c->label ? " " : "", c->label);
 	char *found = NULL;
@@ -252,7 +256,7 @@ static char *baseline_fits_other_setting(const struct result *now, const struct 
 		const struct result_setting *s = &now->settings[i];
 		const struct result_setting *there = result_setting(before, section, s->key);
 
-		if (strcmp(s->section, section) != 0 || !key_changes_certainty_only(s->key))
+		if (strcmp(s->section, section) != 0 || !judge_key_changes_certainty_only(s->key))
 			continue;
 		if (there && s->value && strcmp(there->value, s->value) != 0)
 			found = xasprintf("the baseline was measured with [%s] %s = %s, but this "
@@ -263,8 +267,8 @@ static char *baseline_fits_other_setting(const struct result *now, const struct 
 	return found;
 }
 
-static char *baseline_fits_other_parameter(const struct case_result *now,
-					   const struct case_result *before)
+static char *judge_baseline_fits_other_parameter(const struct case_result *now,
+						 const struct case_result *before)
 {
 	for (size_t i = 0; i < now->parameter_count; i++) {
 		const struct case_parameter *p = &now->parameters[i];
@@ -278,7 +282,7 @@ static char *baseline_fits_other_parameter(const struct case_result *now,
 	return NULL;
 }
 
-static char *baseline_fits_same_run(const struct judge_input *input)
+static char *judge_baseline_fits_same_run(const struct judge_input *input)
 {
 	for (size_t i = 0; i < input->count; i++)
 		for (size_t k = 0; k < input->baseline_count; k++) {
@@ -296,29 +300,29 @@ static char *baseline_fits_same_run(const struct judge_input *input)
  * Why the baseline's case cannot be compared with this one; NULL: it can. The caller frees the
  * string.
  */
-static char *baseline_misfit(const struct judge_input *input, const struct subject *now,
-			     const struct subject *before)
+static char *judge_baseline_misfit(const struct judge_input *input, const struct subject *now,
+				   const struct subject *before)
 {
-	char *reason = baseline_fits_same_run(input);
+	char *reason = judge_baseline_fits_same_run(input);
 
 	if (!reason && now->device && before->device &&
 	    strcmp(now->device->name, before->device->name) != 0)
 		reason = xasprintf("the baseline was measured on '%.60s', but this run on '%.60s'",
 				   before->device->name, now->device->name);
 	if (!reason)
-		reason = baseline_fits_other_parameter(now->first, before->first);
+		reason = judge_baseline_fits_other_parameter(now->first, before->first);
 	for (size_t k = 0; k < input->baseline_count && input->count && !reason; k++)
-		reason = baseline_fits_other_setting(&input->results[0], &input->baseline[k],
-						     now->first);
+		reason = judge_baseline_fits_other_setting(&input->results[0], &input->baseline[k],
+							   now->first);
 	return reason;
 }
 
-static bool resolve_baseline(const struct judging *j, const struct bound *bound,
-			     const struct subject *s, struct verdict_check *check, double *half,
-			     char **reason)
+static bool judge_resolve_baseline(const struct judging *j, const struct bound *bound,
+				   const struct subject *s, struct verdict_check *check,
+				   double *half, char **reason)
 {
 	const struct subject *before =
-		j->baseline->count ? subjects_find(j->baseline, s->first->id) : NULL;
+		j->baseline->count ? observation_subjects_find(j->baseline, s->first->id) : NULL;
 	struct observation o;
 	char text[48];
 
@@ -328,16 +332,16 @@ static bool resolve_baseline(const struct judging *j, const struct bound *bound,
 						       "--baseline RESULT");
 		return false;
 	}
-	*reason = baseline_misfit(j->input, s, before);
+	*reason = judge_baseline_misfit(j->input, s, before);
 	if (*reason)
 		return false;
 	o = observation_make(before, check->metric, check->unit, j->limit->launch_spread);
 	if (o.verdict == VERDICT_PASS) {
 		check->bound = bound->factor * o.estimate.value;
 		*half = o.estimate.half;
-		add_origin(check,
-			   xasprintf("baseline = %s", units_format(o.estimate.value, check->unit,
-								   text, sizeof(text))));
+		judge_add_origin(check, xasprintf("baseline = %s",
+						  units_format(o.estimate.value, check->unit, text,
+							       sizeof(text))));
 	} else {
 		*reason = xasprintf("the baseline has no value: %s", o.reason);
 	}
@@ -345,20 +349,20 @@ static bool resolve_baseline(const struct judging *j, const struct bound *bound,
 	return !*reason;
 }
 
-static bool bound_resolve(const struct judging *j, const struct bound *bound,
-			  const struct subject *s, struct verdict_check *check, double *half,
-			  char **reason)
+static bool judge_bound_resolve(const struct judging *j, const struct bound *bound,
+				const struct subject *s, struct verdict_check *check, double *half,
+				char **reason)
 {
 	if (bound->kind == BOUND_SPEC)
-		return resolve_spec(bound, s, check, reason);
+		return judge_resolve_spec(bound, s, check, reason);
 	if (bound->kind == BOUND_BASELINE)
-		return resolve_baseline(j, bound, s, check, half, reason);
+		return judge_resolve_baseline(j, bound, s, check, half, reason);
 	check->bound = bound->factor;
 	return true;
 }
 
 /* Facts that qualify a violation: noise, throttling. */
-static char *verdict_circumstances(const struct subject *s, const char *metric)
+static char *judge_verdict_circumstances(const struct subject *s, const char *metric)
 {
 	const struct metric_value *m = case_metric(s->first, metric);
 	const struct series *series = m && m->series ? case_series(s->first, m->series) : NULL;
@@ -374,11 +378,11 @@ static char *verdict_circumstances(const struct subject *s, const char *metric)
 }
 
 /* An identical device on which the same case was measured; NULL: none. */
-static const struct subject *measured_elsewhere(const struct judging *j, size_t i)
+static const struct subject *judge_measured_elsewhere(const struct judging *j, size_t i)
 {
 	for (size_t k = 0; k < j->count; k++)
 		if (k != i && j->observations[k].verdict == VERDICT_PASS &&
-		    subjects_alike(j->subjects[i], j->subjects[k]))
+		    outliers_subjects_alike(j->subjects[i], j->subjects[k]))
 			return j->subjects[k];
 	return NULL;
 }
@@ -389,30 +393,30 @@ static const struct subject *measured_elsewhere(const struct judging *j, size_t 
  */
 static void judge_skipped(const struct judging *j, size_t i, struct verdict_check *check)
 {
-	const struct subject *s = j->subjects[i], *other = measured_elsewhere(j, i);
+	const struct subject *s = j->subjects[i], *other = judge_measured_elsewhere(j, i);
 	const char *why = j->observations[i].reason;
 	struct spec_peak peak;
 
 	if (other) {
-		check_decide(check, j->limit, VERDICT_FAIL,
-			     "skipped on this device, but measured on %s: %s", other->first->device,
-			     why);
+		judge_check_decide(check, j->limit, VERDICT_FAIL,
+				   "skipped on this device, but measured on %s: %s",
+				   other->first->device, why);
 		check->cause = CAUSE_NOT_MEASURED;
 	} else if (j->limit->allow_skipped && s->device &&
-		   spec_peak(metric_sheet(check->metric), s->first, check->metric, s->device,
+		   spec_peak(schema_metric_sheet(check->metric), s->first, check->metric, s->device,
 			     &peak)) {
-		check_decide(check, j->limit, VERDICT_SKIP,
-			     "not measured, although the data sheet of a %s has %s: %s",
-			     s->device->name, peak.key, why);
+		judge_check_decide(check, j->limit, VERDICT_SKIP,
+				   "not measured, although the data sheet of a %s has %s: %s",
+				   s->device->name, peak.key, why);
 		check->accepted = false;
 	} else {
-		check_decide(check, j->limit, VERDICT_SKIP, "%s", why);
+		judge_check_decide(check, j->limit, VERDICT_SKIP, "%s", why);
 	}
 }
 
 /* Without a data sheet, a bound on a GPU rests on what the driver reports. */
-static bool is_bounded_by_driver(const struct judging *j, const struct bound *bound,
-				 const struct subject *s)
+static bool judge_is_bounded_by_driver(const struct judging *j, const struct bound *bound,
+				       const struct subject *s)
 {
 	return bound->kind == BOUND_SPEC && !j->limit->accept_derived && s->device &&
 	       !spec_file(s->device->name);
@@ -421,42 +425,43 @@ static bool is_bounded_by_driver(const struct judging *j, const struct bound *bo
 static void judge_value_by_bound(const struct judging *j, size_t i, const struct bound *bound,
 				 enum check_kind comparison)
 {
-	struct verdict_check *check = judging_add(j, i, comparison);
+	struct verdict_check *check = judge_judging_add(j, i, comparison);
 	const struct observation *o = &j->observations[i];
 	char *reason = NULL;
 	double half = 0;
 	enum verdict verdict;
 
-	judging_set(&check->bound_text, bound->text);
-	judging_set(&check->place, bound->place);
+	run_findings_set(&check->bound_text, bound->text);
+	run_findings_set(&check->place, bound->place);
 	if (o->verdict == VERDICT_SKIP) {
 		judge_skipped(j, i, check);
 	} else if (o->verdict != VERDICT_PASS) {
-		check_decide_missing(check, j->limit, o);
-	} else if (!bound_resolve(j, bound, j->subjects[i], check, &half, &reason)) {
-		check_decide(check, j->limit, VERDICT_ERROR, "%s", reason);
+		judge_check_decide_missing(check, j->limit, o);
+	} else if (!judge_bound_resolve(j, bound, j->subjects[i], check, &half, &reason)) {
+		judge_check_decide(check, j->limit, VERDICT_ERROR, "%s", reason);
 	} else {
 		/* The worst launch decides an exact metric. */
 		if (o->exact)
 			check->value = check->low = check->high =
-				figure_worst_value(o->values, o->count,
-						   comparison == AT_MOST ? BETTER_LOWER
-									 : BETTER_HIGHER);
+				figure_kind_worst_value(o->values, o->count,
+							comparison == AT_MOST ? BETTER_LOWER
+									      : BETTER_HIGHER);
 		check->margin = check->bound > 0 ? check->value / check->bound - 1 : NAN;
 		check->margin *= comparison == AT_LEAST ? 1 : -1;
 		verdict = judge_bound(check, o, half);
 		if (half > 0)
-			check_compare(check, root_sum_square(o->estimate.half, half), NAN, 0);
+			judge_check_compare(check, root_sum_square(o->estimate.half, half), NAN, 0);
 		if (o->no_interval)
 			reason = xasprintf("%zu samples are too few for an interval", o->samples);
 		else if (verdict != VERDICT_PASS)
-			reason = verdict_circumstances(j->subjects[i], check->metric);
-		check_decide(check, j->limit, verdict, reason ? "%s" : NULL, reason);
-		if (verdict == VERDICT_PASS && is_bounded_by_driver(j, bound, j->subjects[i])) {
-			check_decide(check, j->limit, VERDICT_INCONCLUSIVE,
-				     "no data sheet for '%s', so limits are derived from the "
-				     "driver's report",
-				     j->subjects[i]->device->name);
+			reason = judge_verdict_circumstances(j->subjects[i], check->metric);
+		judge_check_decide(check, j->limit, verdict, reason ? "%s" : NULL, reason);
+		if (verdict == VERDICT_PASS &&
+		    judge_is_bounded_by_driver(j, bound, j->subjects[i])) {
+			judge_check_decide(check, j->limit, VERDICT_INCONCLUSIVE,
+					   "no data sheet for '%s', so limits are derived from the "
+					   "driver's report",
+					   j->subjects[i]->device->name);
 			check->cause = CAUSE_NO_DATA_SHEET;
 			check->final = true; /* more samples do not help */
 		}
@@ -488,12 +493,12 @@ static struct verdict_check *judge_add_plain(const struct limit *limit, struct v
 {
 	struct verdict_check *check = verdicts_add(verdicts);
 
-	judging_take(&check->bound_text, judge_limit_bounds_text(limit));
-	judging_set(&check->limit, limit->name);
-	judging_set(&check->metric, limit->metric->name);
-	judging_set(&check->unit, limit->metric->unit);
-	judging_set(&check->place, limit->place);
-	judging_set(&check->bound_origin, limit->origin);
+	run_findings_take(&check->bound_text, judge_limit_bounds_text(limit));
+	run_findings_set(&check->limit, limit->name);
+	run_findings_set(&check->metric, limit->metric->name);
+	run_findings_set(&check->unit, limit->metric->unit);
+	run_findings_set(&check->place, limit->place);
+	run_findings_set(&check->bound_origin, limit->origin);
 	return check;
 }
 
@@ -502,7 +507,7 @@ static int judge_by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static size_t different_devices(const struct judging *j)
+static size_t judge_different_devices(const struct judging *j)
 {
 	const char **ids = NULL;
 	size_t count = 0, capacity = 0, different = 0;
@@ -524,21 +529,21 @@ static size_t different_devices(const struct judging *j)
 
 static void judge_coverage(const struct judging *j)
 {
-	size_t found = different_devices(j);
+	size_t found = judge_different_devices(j);
 
 	if (!j->count)
-		check_decide(judge_add_plain(j->limit, j->verdicts), j->limit,
-			     j->limit->allow_skipped ? VERDICT_SKIP : VERDICT_ERROR,
-			     "no case in this run matches this limit");
+		judge_check_decide(judge_add_plain(j->limit, j->verdicts), j->limit,
+				   j->limit->allow_skipped ? VERDICT_SKIP : VERDICT_ERROR,
+				   "no case in this run matches this limit");
 	if (j->limit->devices && found != j->limit->devices)
-		check_decide(judge_add_plain(j->limit, j->verdicts), j->limit, VERDICT_FAIL,
-			     "measured on %zu device%s; expected: %zu", found, text_plural(found),
-			     j->limit->devices);
+		judge_check_decide(judge_add_plain(j->limit, j->verdicts), j->limit, VERDICT_FAIL,
+				   "measured on %zu device%s; expected: %zu", found,
+				   text_plural(found), j->limit->devices);
 }
 
 void judge_limit(struct judging *j)
 {
-	judging_select(j);
+	judge_judging_select(j);
 	judge_coverage(j);
 	for (size_t i = 0; i < j->count; i++) {
 		if (j->limit->min.kind)
@@ -551,9 +556,9 @@ void judge_limit(struct judging *j)
 	 * is slow.
 	 */
 	if (!isnan(j->limit->population))
-		judge_population(j);
+		population_standing_judge(j);
 	if (!isnan(j->limit->outlier_margin))
-		judge_identical(j);
+		outliers_identical(j);
 	if (!isnan(j->limit->fleet))
 		judge_fleet(j);
 	for (size_t i = 0; i < j->count; i++)
@@ -563,18 +568,18 @@ void judge_limit(struct judging *j)
 }
 
 /* A launch at another clock level makes a device look slow. */
-static bool warns_of_outlier(const struct verdict_check *check)
+static bool judge_warns_of_outlier(const struct verdict_check *check)
 {
 	return check->verdict == VERDICT_WARN && check->comparison == LIKE_IDENTICAL;
 }
 
-bool check_wants_more(const struct verdict_check *check)
+bool judge_check_wants_more(const struct verdict_check *check)
 {
 	if (check->wrong || check->final || check->comparison == NO_COMPARISON)
 		return false;
 	if (check->verdict == VERDICT_INCONCLUSIVE)
 		return true;
-	return (check->verdict == VERDICT_FAIL || warns_of_outlier(check)) &&
+	return (check->verdict == VERDICT_FAIL || judge_warns_of_outlier(check)) &&
 	       check->launches < LAUNCHES_THAT_DECIDE;
 }
 
@@ -583,11 +588,11 @@ bool judge_wants_more(const struct verdicts *verdicts, const char *case_id, cons
 	for (size_t i = 0; i < verdicts->count; i++) {
 		const struct verdict_check *check = &verdicts->checks[i];
 
-		if (!check_wants_more(check))
+		if (!judge_check_wants_more(check))
 			continue;
 		if (strcmp(check->case_id, case_id) == 0)
 			return true;
-		if ((check->comparison == LIKE_IDENTICAL || check_is_of_node(check)) &&
+		if ((check->comparison == LIKE_IDENTICAL || verdict_check_is_of_node(check)) &&
 		    strcmp(check->point, point) == 0)
 			return true;
 	}

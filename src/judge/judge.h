@@ -24,21 +24,22 @@ struct judge_input {
 };
 
 /* True if the run's config has [run] verdict = trend. No shipped limits apply then. */
-bool judge_by_trend(const struct result *result);
+bool judge_machine_by_trend(const struct result *result);
 
 /*
  * Appends a check per limit, case and bound, the findings about the run itself, and the devices of
  * the machine with their promised and judged aspects. The caller may add several machines to the
  * same verdicts, then calls verdicts_finish().
  */
-void judge_results(const struct judge_input *input, struct verdicts *verdicts);
+void judge_machine_results(const struct judge_input *input, struct verdicts *verdicts);
 /* Moves the verdicts of one machine to those of all; `own` is empty afterwards. */
-void judge_add_verdicts(struct verdicts *all, struct verdicts *own);
+void judge_machine_add_verdicts(struct verdicts *all, struct verdicts *own);
 /*
  * The devices from index `from` on are `count` devices of one machine, once per call of
- * judge_results() with its launches. Merges them into one entry per device with the aspects of all.
+ * judge_machine_results() with its launches. Merges them into one entry per device with the aspects
+ * of all.
  */
-void judge_merge_devices(struct verdicts *verdicts, size_t from, size_t count);
+void judge_aspects_merge_devices(struct verdicts *verdicts, size_t from, size_t count);
 /*
  * Counts the checks and derives the verdict and its sentence. FAIL: a check failed, or there is
  * none. INCONCLUSIVE: a check is inconclusive, no bound was applied, or a promised aspect of a
@@ -70,7 +71,7 @@ char *impossible_figure(const struct device_info *device, const struct case_resu
  * identical devices that they are compared with. Exact metrics and wrong results are final.
  */
 #define LAUNCHES_THAT_DECIDE 4
-bool check_wants_more(const struct verdict_check *check);
+bool judge_check_wants_more(const struct verdict_check *check);
 bool judge_wants_more(const struct verdicts *verdicts, const char *case_id, const char *point);
 
 #endif

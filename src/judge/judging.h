@@ -24,24 +24,26 @@ struct judging {
 void judge_limit(struct judging *j);
 
 /* outliers.c: true if both are the same case on identical devices. */
-bool subjects_alike(const struct subject *a, const struct subject *b);
-bool subjects_on_one_node(const struct subject *a, const struct subject *b);
+bool outliers_subjects_alike(const struct subject *a, const struct subject *b);
+bool outliers_subjects_on_one_node(const struct subject *a, const struct subject *b);
 
 /* Adds a check of `limit` on case `i` with everything set except bound and verdict. */
-struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_kind comparison);
+struct verdict_check *judge_judging_add(const struct judging *j, size_t i,
+					enum check_kind comparison);
 
 /*
  * Sets the interval that decides a comparison, by its half-width on the log scale, and the median
  * of the `count` devices that the value was compared with.
  */
-void check_compare(struct verdict_check *check, double half, double reference, size_t count);
+void judge_check_compare(struct verdict_check *check, double half, double reference, size_t count);
 
 /* Sets verdict and acceptance, and the reason unless `format` is NULL. */
-void check_decide(struct verdict_check *check, const struct limit *limit, enum verdict verdict,
-		  const char *format, ...) __attribute__((format(printf, 4, 5)));
+void judge_check_decide(struct verdict_check *check, const struct limit *limit,
+			enum verdict verdict, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 /* For an observation without a value: its own verdict and reason. */
-void check_decide_missing(struct verdict_check *check, const struct limit *limit,
-			  const struct observation *o);
+void judge_check_decide_missing(struct verdict_check *check, const struct limit *limit,
+				const struct observation *o);
 
 /* How a device stands among others, on the log scale, where more is better. */
 struct peer_standing {
@@ -52,11 +54,11 @@ struct peer_standing {
 	size_t count;   /* number of others */
 };
 /* outliers.c: sets bound, margin and reference of a check by the standing of its device. */
-void check_compare_peers(struct verdict_check *check, const struct judging *j,
-			 const struct peer_standing *standing);
+void outliers_check_compare_peers(struct verdict_check *check, const struct judging *j,
+				  const struct peer_standing *standing);
 
 /* outliers.c */
-void judge_identical(const struct judging *j);
+void outliers_identical(const struct judging *j);
 /* fleet.c */
 void judge_fleet(const struct judging *j);
 
@@ -64,27 +66,27 @@ void judge_fleet(const struct judging *j);
  * outliers.c: downgrades FAIL and WARN to INCONCLUSIVE if the power limit set in during sampling of
  * a case without preheat, whose samples then mix two clocks. For comparisons with other devices.
  */
-enum verdict judge_downgrade_if_throttled(const struct judge_input *input,
-					  const struct subject *subject, enum verdict verdict);
+enum verdict outliers_downgrade_if_throttled(const struct judge_input *input,
+					     const struct subject *subject, enum verdict verdict);
 #define DOUBT_WORDS "; the GPU met its power limit during sampling. Set preheat = 1s and repeat"
 
 /* population.c */
-void judge_population(const struct judging *j);
+void population_standing_judge(const struct judging *j);
 /* Reports once that no reference GPU covers `limits` (may be ""). */
-void judge_population_unknown(const char *limits, struct verdicts *verdicts);
+void population_standing_unknown(const char *limits, struct verdicts *verdicts);
 
-void judging_set(char **text, const char *value);
+void run_findings_set(char **text, const char *value);
 /* Replaces *text, and takes ownership of `value`. */
-void judging_take(char **text, char *value);
-void judging_format(char **text, const char *format, va_list ap);
+void run_findings_take(char **text, char *value);
+void run_findings_format(char **text, const char *format, va_list ap);
 /*
  * Adds a check without a limit on a case (NULL: the run) and `device` (NULL: the first of the case,
  * if any), with a reason. PASS and WARN are accepted. CAUSE_NONE: it follows from the members.
  */
-struct verdict_check *judging_finding(struct verdicts *verdicts, const struct result *result,
-				      const struct case_result *c, const char *device,
-				      enum aspect aspect, enum verdict verdict, enum cause cause,
-				      const char *format, ...)
+struct verdict_check *run_findings_add(struct verdicts *verdicts, const struct result *result,
+				       const struct case_result *c, const char *device,
+				       enum aspect aspect, enum verdict verdict, enum cause cause,
+				       const char *format, ...)
 	__attribute__((format(printf, 8, 9)));
 
 /*
@@ -93,7 +95,7 @@ struct verdict_check *judging_finding(struct verdicts *verdicts, const struct re
  */
 void judge_health(const struct judge_input *input, struct verdicts *verdicts);
 /* Downgrades failed checks of devices that other processes used to INCONCLUSIVE. */
-void judge_disturbed(struct verdicts *verdicts);
+void health_disturbed(struct verdicts *verdicts);
 /*
  * impossible.c: adds an ERROR for each case with an impossible metric that no check of a limit has
  * reported.
@@ -106,7 +108,7 @@ struct link {
 };
 
 /* One entry per device of the first result; the caller frees the array. */
-struct link *judge_links(const struct judge_input *input);
+struct link *health_links(const struct judge_input *input);
 
 /* link_errors.c: links that had far more errors than all others. */
 void judge_link_errors(const struct result *result, struct verdicts *verdicts);
@@ -117,20 +119,20 @@ void judge_run_findings(const struct judge_input *input, struct verdicts *verdic
  * Reports cases that ended in an error or were never verified, unless a check of a limit covers
  * them. Call after the limits.
  */
-void judge_errors(const struct judge_input *input, struct verdicts *verdicts);
+void run_findings_errors(const struct judge_input *input, struct verdicts *verdicts);
 /*
  * machine.c: reports cases that one device skips and an identical one does not, and suites without
  * any measured case, unless a limit has judged them. Call after the limits.
  */
-void judge_skips(const struct subjects *all, const struct judge_input *input,
-		 struct verdicts *verdicts);
+void judge_machine_skips(const struct subjects *all, const struct judge_input *input,
+			 struct verdicts *verdicts);
 /*
  * aspects.c: adds checks that belong to no limit, and the aspects of each device. Call last for
  * each machine.
  */
 void judge_aspects(const struct judge_input *input, struct verdicts *verdicts);
 /* health.c: all devices of the node, "n3/cuda:0,n3/cuda:1"; the caller frees the string. */
-char *node_devices(const struct result *result, const struct result_node *node);
+char *health_node_devices(const struct result *result, const struct result_node *node);
 /*
  * node.c: adds a decided check of a metric of the whole node. If `value` is NaN it is an ERROR with
  * the reason `unknown`.

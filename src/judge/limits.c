@@ -21,14 +21,14 @@
 #define DATASHEET \
 	"datasheet.ini" /* limits of models in configs/gpus that have no file of their own */
 
-static void ignore_message(void *context, const char *key, const char *message)
+static void judge_limits_ignore_message(void *context, const char *key, const char *message)
 {
 	(void)context;
 	(void)key;
 	(void)message;
 }
 
-void limits_of_config(struct limits *limits, const struct config *config)
+void judge_limits_of_config(struct limits *limits, const struct config *config)
 {
 	struct schema schema = schema_program;
 	struct text text = TEXT_EMPTY;
@@ -42,23 +42,23 @@ void limits_of_config(struct limits *limits, const struct config *config)
 		/* A loaded config was checked, so it has no errors. */
 		if (strcmp(config->sections[i].kind, "limit") == 0 &&
 		    limit_read(&limits->items[limits->count], &config->sections[i], &schema,
-			       ignore_message, NULL))
+			       judge_limits_ignore_message, NULL))
 			limits->count++;
 	config_write_kind(config, "limit", &text);
 	limits->text = text_detach(&text);
 }
 
-static enum status limits_take_config(struct limits *limits, struct config *config,
-				      enum status status)
+static enum status judge_limits_take_config(struct limits *limits, struct config *config,
+					    enum status status)
 {
 	if (status == STATUS_OK)
-		limits_of_config(limits, config);
+		judge_limits_of_config(limits, config);
 	config_release(config);
 	return status;
 }
 
-static enum status load_shipped(struct limits *limits, const struct embedded_file *file,
-				struct text *errors)
+static enum status judge_limits_load_shipped(struct limits *limits,
+					     const struct embedded_file *file, struct text *errors)
 {
 	char *name = xasprintf("limits/%s", file->name);
 	struct config config;
@@ -67,7 +67,7 @@ static enum status load_shipped(struct limits *limits, const struct embedded_fil
 				  file->size, NULL, 0, errors);
 
 	free(name);
-	status = limits_take_config(limits, &config, status);
+	status = judge_limits_take_config(limits, &config, status);
 	limits->shipped = true;
 	return status;
 }
@@ -76,7 +76,7 @@ static enum status load_shipped(struct limits *limits, const struct embedded_fil
  * Shipped limits for a model of configs/gpus; NULL: any other device. The stricter fractions of the
  * data sheet apply only to models whose published values were checked.
  */
-static const struct embedded_file *limits_file_of_model(const struct gpu *gpu)
+static const struct embedded_file *judge_limits_file_of_model(const struct gpu *gpu)
 {
 	const struct embedded_file *file =
 		gpu ? embedded_find(embedded_limits, gpu->file->name) : NULL;
@@ -87,61 +87,64 @@ static const struct embedded_file *limits_file_of_model(const struct gpu *gpu)
 }
 
 /* Finds shipped limits by name: of a file, or of a model that uses a shared one. */
-static const struct embedded_file *limits_shipped(const char *source)
+static const struct embedded_file *judge_limits_shipped(const char *source)
 {
 	char *name = xasprintf("%s.ini", source);
 	const struct embedded_file *file = embedded_find(embedded_limits, name);
 	const struct gpu *gpu = gpus_by_id(source);
 
 	free(name);
-	return file || !gpu ? file : limits_file_of_model(gpu);
+	return file || !gpu ? file : judge_limits_file_of_model(gpu);
 }
 
 /* Errors quote a name from outside, and reach a terminal. */
-static enum status limits_refuse(struct text *errors)
+static enum status judge_limits_refuse(struct text *errors)
 {
 	text_mend(errors->data);
 	errors->length = strlen(errors->data);
 	return STATUS_USAGE;
 }
 
-enum status limits_load(struct limits *limits, const char *source, struct text *errors)
+enum status judge_limits_load(struct limits *limits, const char *source, struct text *errors)
 {
-	const struct embedded_file *file = limits_shipped(source);
+	const struct embedded_file *file = judge_limits_shipped(source);
 	struct config config;
 	enum status status;
 
 	memset(limits, 0, sizeof(*limits));
 	if (file)
-		return load_shipped(limits, file, errors);
+		return judge_limits_load_shipped(limits, file, errors);
 	if (access(source, F_OK) != 0 && !strchr(source, '/') && !text_ends_with(source, ".ini")) {
 		text_addf(errors, "%s: no such file, and no shipped limits of this name", source);
 		hint_files(errors, source, embedded_limits);
 		text_add(errors, "\n");
-		return limits_refuse(errors);
+		return judge_limits_refuse(errors);
 	}
-	status = limits_take_config(limits, &config,
-				    config_load_with(&config, &schema_limits, source, NULL, 0,
-						     errors));
+	status = judge_limits_take_config(limits, &config,
+					  config_load_with(&config, &schema_limits, source, NULL, 0,
+							   errors));
 	if (status == STATUS_OK && !limits->count) {
 		/* The file has suites but no limits: it is a config. */
 		text_addf(errors, "%s: no [limit NAME] section, so there is nothing to check\n",
 			  source);
-		limits_release(limits);
-		status = limits_refuse(errors);
+		judge_limits_release(limits);
+		status = judge_limits_refuse(errors);
 	}
 	return status;
 }
 
-enum status limits_of_model(struct limits *limits, const char *device_name, struct text *errors)
+enum status judge_limits_of_model(struct limits *limits, const char *device_name,
+				  struct text *errors)
 {
 	memset(limits, 0, sizeof(*limits));
-	return load_shipped(limits, limits_file_of_model(gpus_by_device(device_name)), errors);
+	return judge_limits_load_shipped(limits,
+					 judge_limits_file_of_model(gpus_by_device(device_name)),
+					 errors);
 }
 
 /* The config was rewritten into the result; the settings hold the original file and line. */
-static void restore_place(char **place, const struct result *result, const char *limit,
-			  const char *key)
+static void judge_limits_restore_place(char **place, const struct result *result, const char *limit,
+				       const char *key)
 {
 	char *section = xasprintf("limit %s", limit);
 	const struct result_setting *s = result_setting(result, section, key);
@@ -153,8 +156,8 @@ static void restore_place(char **place, const struct result *result, const char 
 	free(section);
 }
 
-enum status limits_of_result(struct limits *limits, const struct result *result,
-			     struct text *errors)
+enum status judge_limits_of_result(struct limits *limits, const struct result *result,
+				   struct text *errors)
 {
 	struct config config;
 	enum status status;
@@ -164,26 +167,29 @@ enum status limits_of_result(struct limits *limits, const struct result *result,
 		status = config_parse_presented(&config, result->config_name, result->config_text,
 						strlen(result->config_text), result->presentations,
 						result->presentation_count, errors);
-		if (limits_take_config(limits, &config, status) != STATUS_OK)
+		if (judge_limits_take_config(limits, &config, status) != STATUS_OK)
 			return status;
 		for (size_t i = 0; i < limits->count; i++) {
 			struct limit *l = &limits->items[i];
 
-			restore_place(&l->min.place, result, l->name, "min");
-			restore_place(&l->max.place, result, l->name, "max");
-			restore_place(&l->outlier_place, result, l->name, "outlier_margin");
-			restore_place(&l->fleet_place, result, l->name, "fleet");
-			restore_place(&l->population_place, result, l->name, "population");
-			restore_place(&l->place, result, l->name, "metric");
+			judge_limits_restore_place(&l->min.place, result, l->name, "min");
+			judge_limits_restore_place(&l->max.place, result, l->name, "max");
+			judge_limits_restore_place(&l->outlier_place, result, l->name,
+						   "outlier_margin");
+			judge_limits_restore_place(&l->fleet_place, result, l->name, "fleet");
+			judge_limits_restore_place(&l->population_place, result, l->name,
+						   "population");
+			judge_limits_restore_place(&l->place, result, l->name, "metric");
 		}
 		if (limits->count)
 			return STATUS_OK;
-		limits_release(limits);
+		judge_limits_release(limits);
 	}
-	return limits_of_model(limits, result->device_count ? result->devices[0].name : "", errors);
+	return judge_limits_of_model(limits, result->device_count ? result->devices[0].name : "",
+				     errors);
 }
 
-void limits_release(struct limits *limits)
+void judge_limits_release(struct limits *limits)
 {
 	for (size_t i = 0; i < limits->count; i++)
 		limit_release(&limits->items[i]);
@@ -194,7 +200,7 @@ void limits_release(struct limits *limits)
 	memset(limits, 0, sizeof(*limits));
 }
 
-static bool word_matches(const struct condition *condition, const char *text)
+static bool judge_limits_word_matches(const struct condition *condition, const char *text)
 {
 	for (size_t i = 0; i < condition->word_count; i++)
 		if (strcmp(condition->words[i], text) == 0)
@@ -202,7 +208,7 @@ static bool word_matches(const struct condition *condition, const char *text)
 	return false;
 }
 
-static bool limits_model_is(const char *device_name, const char *text)
+static bool judge_limits_model_is(const char *device_name, const char *text)
 {
 	if (!*text)
 		return false;
@@ -213,22 +219,23 @@ static bool limits_model_is(const char *device_name, const char *text)
 	return false;
 }
 
-bool condition_is_about(const struct condition *condition, const char *device_name)
+bool judge_limits_condition_is_about(const struct condition *condition, const char *device_name)
 {
 	for (size_t i = 0; i < condition->word_count; i++)
-		if (limits_model_is(device_name, condition->words[i]))
+		if (judge_limits_model_is(device_name, condition->words[i]))
 			return true;
 	return false;
 }
 
 /* "cuda:0" matches that device on every node, "n1/cuda:0" only the one of n1. */
-static bool id_matches(const struct condition *condition, const char *id)
+static bool judge_limits_id_matches(const struct condition *condition, const char *id)
 {
-	return word_matches(condition, id) || word_matches(condition, device_id_on_node(id));
+	return judge_limits_word_matches(condition, id) ||
+	       judge_limits_word_matches(condition, device_id_on_node(id));
 }
 
 /* "n01*"; no pattern matches a case of a single-node run. */
-static bool node_matches(const struct condition *condition, const char *node)
+static bool judge_limits_node_matches(const struct condition *condition, const char *node)
 {
 	for (size_t i = 0; *node && i < condition->word_count; i++)
 		if (fnmatch(condition->words[i], node, 0) == 0)
@@ -237,45 +244,48 @@ static bool node_matches(const struct condition *condition, const char *node)
 }
 
 /* True if the case ran on that node, alone or with others. */
-static bool limits_is_on_node(const struct condition *condition, const struct case_result *c)
+static bool judge_limits_is_on_node(const struct condition *condition, const struct case_result *c)
 {
-	bool matches = c->node && *c->node && node_matches(condition, c->node);
+	bool matches = c->node && *c->node && judge_limits_node_matches(condition, c->node);
 
 	for (size_t i = 0; i < c->device_count && !matches && !(c->node && *c->node); i++) {
 		char *node = xstrndup(c->devices[i], device_node_length(c->devices[i]));
 
-		matches = node_matches(condition, node);
+		matches = judge_limits_node_matches(condition, node);
 		free(node);
 	}
 	return matches;
 }
 
 /* "cuda" of "cuda:0" */
-static bool backend_matches(const struct condition *condition, const struct case_result *c)
+static bool judge_limits_backend_matches(const struct condition *condition,
+					 const struct case_result *c)
 {
 	const char *id = device_id_on_node(c->device ? c->device : "");
 	char *backend = xstrndup(id, strcspn(id, ":"));
-	bool matches = word_matches(condition, backend);
+	bool matches = judge_limits_word_matches(condition, backend);
 
 	free(backend);
 	return matches;
 }
 
 /* True if the case chose one of the values by itself: a path "transport: nccl". */
-static bool path_matches(const struct condition *condition, const struct case_result *c)
+static bool judge_limits_path_matches(const struct condition *condition,
+				      const struct case_result *c)
 {
 	size_t length = strlen(condition->name);
 
 	for (size_t i = 0; i < c->path_count; i++)
 		if (text_starts_with(c->paths[i], condition->name) &&
 		    text_starts_with(c->paths[i] + length, ": ") &&
-		    word_matches(condition, c->paths[i] + length + 2))
+		    judge_limits_word_matches(condition, c->paths[i] + length + 2))
 			return true;
 	return false;
 }
 
 /* True for the parameter of the suite that counts nodes. */
-static bool condition_counts_nodes(const struct condition *condition, const struct suite *suite)
+static bool judge_limits_condition_counts_nodes(const struct condition *condition,
+						const struct suite *suite)
 {
 	for (const struct role_row *r = suite ? suite->roles : NULL; r && r->name; r++)
 		if (r->role == ROLE_NODES && strcmp(r->name, condition->name) == 0)
@@ -283,35 +293,36 @@ static bool condition_counts_nodes(const struct condition *condition, const stru
 	return false;
 }
 
-static bool parameter_matches(const struct condition *condition, const struct suite *suite,
-			      const struct case_result *c)
+static bool judge_limits_parameter_matches(const struct condition *condition,
+					   const struct suite *suite, const struct case_result *c)
 {
 	/* Results leave out the number of nodes of cases on one node. */
 	static const struct case_parameter one_node = { .text = (char *)"1", .number = 1 };
 	const struct case_parameter *p = case_parameter(c, condition->name);
 
-	if (!p && condition_counts_nodes(condition, suite))
+	if (!p && judge_limits_condition_counts_nodes(condition, suite))
 		p = &one_node;
 	if (!p)
-		return path_matches(condition, c);
+		return judge_limits_path_matches(condition, c);
 	if (condition->test == CONDITION_AT_LEAST)
 		return p->number >= condition->number;
 	if (condition->test == CONDITION_AT_MOST)
 		return p->number <= condition->number;
-	return word_matches(condition, p->text);
+	return judge_limits_word_matches(condition, p->text);
 }
 
-static bool condition_admits(const struct condition *condition, const struct device_info *device)
+static bool judge_limits_condition_admits(const struct condition *condition,
+					  const struct device_info *device)
 {
 	if (strcmp(condition->name, "model") == 0)
-		return condition_is_about(condition, device->name);
+		return judge_limits_condition_is_about(condition, device->name);
 	if (strcmp(condition->name, "device") == 0)
-		return id_matches(condition, device->id);
+		return judge_limits_id_matches(condition, device->id);
 	if (strcmp(condition->name, "backend") == 0)
-		return word_matches(condition, device->backend);
+		return judge_limits_word_matches(condition, device->backend);
 	if (strcmp(condition->name, "node") == 0) {
 		char *node = xstrndup(device->id, device_node_length(device->id));
-		bool matches = *node && node_matches(condition, node);
+		bool matches = *node && judge_limits_node_matches(condition, node);
 
 		free(node);
 		return matches;
@@ -319,48 +330,49 @@ static bool condition_admits(const struct condition *condition, const struct dev
 	return true;
 }
 
-bool limit_admits(const struct limit *limit, const struct device_info *device)
+bool judge_limits_admits(const struct limit *limit, const struct device_info *device)
 {
 	for (size_t i = 0; i < limit->condition_count; i++)
-		if (!condition_admits(&limit->conditions[i], device))
+		if (!judge_limits_condition_admits(&limit->conditions[i], device))
 			return false;
 	return true;
 }
 
-static bool condition_holds(const struct condition *condition, const struct suite *suite,
-			    const struct case_result *c, const char *model)
+static bool judge_limits_condition_holds(const struct condition *condition,
+					 const struct suite *suite, const struct case_result *c,
+					 const char *model)
 {
 	/*
 	 * A parameter of the suite takes precedence over a condition of the same name
 	 * (plan/limits/limit.c).
 	 */
-	if (parameter_matches(condition, suite, c))
+	if (judge_limits_parameter_matches(condition, suite, c))
 		return true;
 	if (case_parameter(c, condition->name))
 		return false;
 	if (strcmp(condition->name, "model") == 0)
-		return condition_is_about(condition, model);
+		return judge_limits_condition_is_about(condition, model);
 	if (strcmp(condition->name, "device") == 0) {
 		for (size_t i = 0; i < c->device_count; i++)
-			if (id_matches(condition, c->devices[i]))
+			if (judge_limits_id_matches(condition, c->devices[i]))
 				return true;
 		return false;
 	}
 	if (strcmp(condition->name, "backend") == 0)
-		return backend_matches(condition, c);
+		return judge_limits_backend_matches(condition, c);
 	if (strcmp(condition->name, "node") == 0)
-		return limits_is_on_node(condition, c);
+		return judge_limits_is_on_node(condition, c);
 	if (strcmp(condition->name, "label") == 0)
-		return word_matches(condition, c->label);
+		return judge_limits_word_matches(condition, c->label);
 	return false;
 }
 
-bool limit_selects(const struct limit *limit, const struct case_result *c, const char *model)
+bool judge_limits_selects(const struct limit *limit, const struct case_result *c, const char *model)
 {
 	if (!limit->suite || strcmp(limit->suite->name, c->suite) != 0)
 		return false;
 	for (size_t i = 0; i < limit->condition_count; i++)
-		if (!condition_holds(&limit->conditions[i], limit->suite, c, model))
+		if (!judge_limits_condition_holds(&limit->conditions[i], limit->suite, c, model))
 			return false;
 	return true;
 }
@@ -375,7 +387,7 @@ bool limit_selects(const struct limit *limit, const struct case_result *c, const
 #define LARGE_SHAPE 2048
 
 /* Small cases legitimately stay far below every peak. */
-static bool is_large(const struct case_result *c)
+static bool judge_limits_is_large(const struct case_result *c)
 {
 	const struct case_parameter *size = case_parameter(c, PARAMETER_SIZE);
 
@@ -386,19 +398,20 @@ static bool is_large(const struct case_result *c)
 }
 
 /* False: reported. */
-static bool bound_makes_sense(const struct limit *limit, const struct bound *bound, const char *key,
-			      const struct case_result *c, const struct device_info *device,
-			      struct text *errors)
+static bool judge_limits_bound_makes_sense(const struct limit *limit, const struct bound *bound,
+					   const char *key, const struct case_result *c,
+					   const struct device_info *device, struct text *errors)
 {
 	struct spec_peak peak;
 	char figure_text[48];
 	double share;
 
-	if (!spec_peak(metric_sheet(limit->metric->name), c, limit->metric->name, device, &peak))
+	if (!spec_peak(schema_metric_sheet(limit->metric->name), c, limit->metric->name, device,
+		       &peak))
 		return true;
 	share = bound->factor / peak.most;
 	units_format(peak.figure, limit->metric->unit, figure_text, sizeof(figure_text));
-	if (share < LEAST_SHARE && is_large(c))
+	if (share < LEAST_SHARE && judge_limits_is_large(c))
 		text_addf(errors,
 			  "%s: [limit %s] %s = %s: only %.2g %% of the peak of a %s (%s %s), "
 			  "so it could never fail. Check the unit\n",
@@ -416,8 +429,9 @@ static bool bound_makes_sense(const struct limit *limit, const struct bound *bou
 }
 
 /* Reports each bound once, for the first case that contradicts it. */
-static bool limit_makes_sense(const struct limit *limit, const struct bound *bound, const char *key,
-			      const struct result *result, struct text *errors)
+static bool judge_limits_makes_sense(const struct limit *limit, const struct bound *bound,
+				     const char *key, const struct result *result,
+				     struct text *errors)
 {
 	if (bound->kind != BOUND_ABSOLUTE)
 		return true;
@@ -425,23 +439,23 @@ static bool limit_makes_sense(const struct limit *limit, const struct bound *bou
 		const struct case_result *c = &result->cases[i];
 		const struct device_info *device = result_device(result, c->device);
 
-		if (device && limit_selects(limit, c, device->name) &&
-		    !bound_makes_sense(limit, bound, key, c, device, errors))
+		if (device && judge_limits_selects(limit, c, device->name) &&
+		    !judge_limits_bound_makes_sense(limit, bound, key, c, device, errors))
 			return false;
 	}
 	return true;
 }
 
-bool limits_make_sense(const struct limits *limits, const struct result *result,
-		       struct text *errors)
+bool judge_limits_make_sense(const struct limits *limits, const struct result *result,
+			     struct text *errors)
 {
 	bool all = true;
 
 	for (size_t i = 0; i < limits->count; i++) {
 		const struct limit *limit = &limits->items[i];
 
-		all = limit_makes_sense(limit, &limit->min, "min", result, errors) && all;
-		all = limit_makes_sense(limit, &limit->max, "max", result, errors) && all;
+		all = judge_limits_makes_sense(limit, &limit->min, "min", result, errors) && all;
+		all = judge_limits_makes_sense(limit, &limit->max, "max", result, errors) && all;
 	}
 	return all;
 }

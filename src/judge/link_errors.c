@@ -35,8 +35,8 @@ struct link_growth {
 	double errors;
 };
 
-static const struct finding *link_finding_of(const struct finding *list, size_t count,
-					     const struct finding *like)
+static const struct finding *link_errors_finding_of(const struct finding *list, size_t count,
+						    const struct finding *like)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(list[i].topic, like->topic) == 0 &&
@@ -46,7 +46,8 @@ static const struct finding *link_finding_of(const struct finding *list, size_t 
 }
 
 /* All links of the result of which both values are known; a counter that was reset is not. */
-static struct link_growth *links_of(const struct result *r, const char *topic, size_t *count)
+static struct link_growth *link_errors_links_of(const struct result *r, const char *topic,
+						size_t *count)
 {
 	struct link_growth *links = NULL;
 	size_t capacity = 0;
@@ -56,7 +57,7 @@ static struct link_growth *links_of(const struct result *r, const char *topic, s
 		const struct finding *after = &r->postflight[i], *before;
 
 		before = strcmp(after->topic, topic) == 0
-				 ? link_finding_of(r->preflight, r->preflight_count, after)
+				 ? link_errors_finding_of(r->preflight, r->preflight_count, after)
 				 : NULL;
 		for (size_t k = 0; before && k < after->count && k < before->count; k++) {
 			if (before->counts[k] < 0 || after->counts[k] < before->counts[k])
@@ -70,7 +71,7 @@ static struct link_growth *links_of(const struct result *r, const char *topic, s
 	return links;
 }
 
-static double seconds_of_run(const struct result *r)
+static double link_errors_seconds_of_run(const struct result *r)
 {
 	double first = INFINITY, last = 0;
 
@@ -84,8 +85,8 @@ static double seconds_of_run(const struct result *r)
 }
 
 /* True if another link of the same GPU is worse. */
-static bool link_is_outdone(const struct link_growth *links, size_t count,
-			    const struct link_growth *link)
+static bool link_errors_is_outdone(const struct link_growth *links, size_t count,
+				   const struct link_growth *link)
 {
 	for (size_t i = 0; i < count; i++)
 		if (links[i].f == link->f &&
@@ -96,7 +97,7 @@ static bool link_is_outdone(const struct link_growth *links, size_t count,
 }
 
 /* Increase of the replays of device `id` during a case. */
-static double case_replays(const struct case_result *c, const char *id)
+static double link_errors_case_replays(const struct case_result *c, const char *id)
 {
 	if (c->device && strcmp(c->device, id) == 0)
 		return c->before.pcie_replays >= 0 && c->after.pcie_replays > c->before.pcie_replays
@@ -116,31 +117,31 @@ static double case_replays(const struct case_result *c, const char *id)
 #define REPLAYS_ALLOWED 10.0
 #define REPLAYS_PER_SECOND 1.0
 
-static void judge_replays(const struct result *r, struct verdicts *verdicts)
+static void link_errors_judge_replays(const struct result *r, struct verdicts *verdicts)
 {
-	double allowed = REPLAYS_ALLOWED + REPLAYS_PER_SECOND * seconds_of_run(r);
+	double allowed = REPLAYS_ALLOWED + REPLAYS_PER_SECOND * link_errors_seconds_of_run(r);
 
 	for (size_t d = 0; d < r->device_count; d++) {
 		double replays = 0;
 
 		for (size_t i = 0; i < r->case_count; i++)
-			replays += case_replays(&r->cases[i], r->devices[d].id);
+			replays += link_errors_case_replays(&r->cases[i], r->devices[d].id);
 		if (replays <= allowed)
 			continue;
-		judging_finding(verdicts, r, NULL, r->devices[d].id, ASPECT_CONDITION, VERDICT_WARN,
-				CAUSE_PCIE_DEGRADED,
-				"%.0f PCIe replays during the run; up to %.0f are normal", replays,
-				allowed);
+		run_findings_add(verdicts, r, NULL, r->devices[d].id, ASPECT_CONDITION,
+				 VERDICT_WARN, CAUSE_PCIE_DEGRADED,
+				 "%.0f PCIe replays during the run; up to %.0f are normal", replays,
+				 allowed);
 	}
 }
 
 void judge_link_errors(const struct result *r, struct verdicts *verdicts)
 {
-	double time = 1 + seconds_of_run(r) / FLOOR_SECONDS;
+	double time = 1 + link_errors_seconds_of_run(r) / FLOOR_SECONDS;
 
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		size_t count;
-		struct link_growth *links = links_of(r, kinds[k].topic, &count);
+		struct link_growth *links = link_errors_links_of(r, kinds[k].topic, &count);
 		double *values = xcalloc(count + 1, sizeof(*values)), median;
 
 		for (size_t i = 0; i < count; i++)
@@ -151,16 +152,17 @@ void judge_link_errors(const struct result *r, struct verdicts *verdicts)
 
 			if (l->errors < kinds[k].floor * time ||
 			    l->errors < TIMES_OTHERS * (median + 1) ||
-			    link_is_outdone(links, count, l) || !result_device(r, l->f->device))
+			    link_errors_is_outdone(links, count, l) ||
+			    !result_device(r, l->f->device))
 				continue;
-			judging_finding(verdicts, r, NULL, l->f->device, ASPECT_CONDITION,
-					VERDICT_WARN, CAUSE_NVLINK_DEGRADED,
-					"NVLink link %zu had %.0f %s during the run; the median "
-					"link of this node had %.0f",
-					l->link, l->errors, kinds[k].what, median);
+			run_findings_add(verdicts, r, NULL, l->f->device, ASPECT_CONDITION,
+					 VERDICT_WARN, CAUSE_NVLINK_DEGRADED,
+					 "NVLink link %zu had %.0f %s during the run; the median "
+					 "link of this node had %.0f",
+					 l->link, l->errors, kinds[k].what, median);
 		}
 		free(values);
 		free(links);
 	}
-	judge_replays(r, verdicts);
+	link_errors_judge_replays(r, verdicts);
 }

@@ -7,7 +7,7 @@
 #include "result/result.h"
 
 /* Command that repeats run and judgement; "" for a result without a config. */
-static char *repeat_command(const struct judge_input *input)
+static char *judge_machine_repeat_command(const struct judge_input *input)
 {
 	const struct result *result = &input->results[0];
 	struct text out = TEXT_EMPTY;
@@ -21,7 +21,7 @@ static char *repeat_command(const struct judge_input *input)
 	return text_detach(&out);
 }
 
-bool judge_by_trend(const struct result *result)
+bool judge_machine_by_trend(const struct result *result)
 {
 	const struct result_setting *verdict = result_setting(result, "run", "verdict");
 
@@ -29,7 +29,7 @@ bool judge_by_trend(const struct result *result)
 }
 
 /* Machines and launches may have different limits; each text is added once. */
-static void add_unless_there(char **texts, const char *separator, const char *text)
+static void judge_machine_add_unless_there(char **texts, const char *separator, const char *text)
 {
 	char *both;
 
@@ -40,7 +40,7 @@ static void add_unless_there(char **texts, const char *separator, const char *te
 	*texts = both;
 }
 
-void judge_add_verdicts(struct verdicts *all, struct verdicts *own)
+void judge_machine_add_verdicts(struct verdicts *all, struct verdicts *own)
 {
 	/* If one of several machines is judged by limits, all are. */
 	all->trend = (!all->limits || all->trend) && own->trend;
@@ -48,8 +48,8 @@ void judge_add_verdicts(struct verdicts *all, struct verdicts *own)
 		all->limits = xstrdup("");
 		all->limits_text = xstrdup("");
 	}
-	add_unless_there(&all->limits, ", ", own->limits);
-	add_unless_there(&all->limits_text, "\n", own->limits_text);
+	judge_machine_add_unless_there(&all->limits, ", ", own->limits);
+	judge_machine_add_unless_there(&all->limits_text, "\n", own->limits_text);
 	if (!all->repeat)
 		all->repeat = xstrdup(own->repeat);
 	verdicts_move(all, own);
@@ -62,8 +62,8 @@ static void judge_machine(const struct judge_input *input, struct verdicts *own)
 	struct text without_population = TEXT_EMPTY;
 	struct subjects all, baseline;
 
-	subjects_collect(&all, input->results, input->count);
-	subjects_collect(&baseline, input->baseline, input->baseline_count);
+	observation_subjects_collect(&all, input->results, input->count);
+	observation_subjects_collect(&baseline, input->baseline, input->baseline_count);
 	judge_run_findings(input, own);
 	for (size_t i = 0; i < input->limits->count; i++) {
 		const struct limit *limit = &input->limits->items[i];
@@ -79,37 +79,37 @@ static void judge_machine(const struct judge_input *input, struct verdicts *own)
 		else
 			judge_node(input, limit, own);
 	}
-	judge_population_unknown(without_population.data ? without_population.data : "", own);
+	population_standing_unknown(without_population.data ? without_population.data : "", own);
 	text_release(&without_population);
-	judge_errors(input, own);
+	run_findings_errors(input, own);
 	judge_impossible(input, own);
-	judge_skips(&all, input, own);
-	judge_disturbed(own);
+	judge_machine_skips(&all, input, own);
+	health_disturbed(own);
 	judge_aspects(input, own);
-	subjects_release(&all);
-	subjects_release(&baseline);
+	observation_subjects_release(&all);
+	observation_subjects_release(&baseline);
 }
 
-void judge_results(const struct judge_input *input, struct verdicts *verdicts)
+void judge_machine_results(const struct judge_input *input, struct verdicts *verdicts)
 {
-	struct verdicts own = { .trend = true, .repeat = repeat_command(input) };
+	struct verdicts own = { .trend = true, .repeat = judge_machine_repeat_command(input) };
 
 	for (size_t i = 0; i < input->count; i++)
-		own.trend = own.trend && judge_by_trend(&input->results[i]);
+		own.trend = own.trend && judge_machine_by_trend(&input->results[i]);
 	own.limits = xstrdup(input->limits->source ? input->limits->source : "");
 	own.limits_text = xstrdup(input->limits->text ? input->limits->text : "");
 	judge_machine(input, &own);
-	judge_add_verdicts(verdicts, &own);
+	judge_machine_add_verdicts(verdicts, &own);
 }
 
-static const char *judge_host_of(const struct result *result)
+static const char *judge_machine_host_of(const struct result *result)
 {
 	const char *name = result_fact(result, "hostname");
 
 	return name ? name : "";
 }
 
-static bool names_itself(const struct result *result)
+static bool judge_machine_names_itself(const struct result *result)
 {
 	for (size_t i = 0; i < result->device_count; i++)
 		if (!*result->devices[i].uuid)
@@ -122,7 +122,8 @@ bool judge_same_machine(const struct result *a, const struct result *b)
 	if (a->device_count != b->device_count)
 		return false;
 	/* A device without an id of its own (a CPU) is identified by its host. */
-	if (!names_itself(a) && strcmp(judge_host_of(a), judge_host_of(b)) != 0)
+	if (!judge_machine_names_itself(a) &&
+	    strcmp(judge_machine_host_of(a), judge_machine_host_of(b)) != 0)
 		return false;
 	for (size_t i = 0; i < a->device_count; i++)
 		if (strcmp(a->devices[i].uuid, b->devices[i].uuid) != 0 ||
@@ -137,7 +138,7 @@ bool judge_same_machine(const struct result *a, const struct result *b)
  * an identical one measures is at fault. A suite that no device measured makes the verdict
  * INCONCLUSIVE.
  */
-static bool has_check(const struct verdicts *verdicts, const char *case_id)
+static bool judge_machine_has_check(const struct verdicts *verdicts, const char *case_id)
 {
 	for (size_t i = 0; i < verdicts->count; i++)
 		if (strcmp(verdicts->checks[i].case_id, case_id) == 0)
@@ -145,7 +146,7 @@ static bool has_check(const struct verdicts *verdicts, const char *case_id)
 	return false;
 }
 
-static size_t devices_of_backend(const struct result *result, const char *backend)
+static size_t judge_machine_devices_of_backend(const struct result *result, const char *backend)
 {
 	size_t count = 0;
 
@@ -155,35 +156,38 @@ static size_t devices_of_backend(const struct result *result, const char *backen
 }
 
 /* True if the device caused the skip, not a missing second device. */
-static bool is_skipped_by_device(const struct result *result, const struct subject *s)
+static bool judge_machine_is_skipped_by_device(const struct result *result, const struct subject *s)
 {
 	const struct suite *suite = suite_find(s->first->suite);
 	const struct case_parameter *needed = case_parameter(s->first, PARAMETER_DEVICES);
 
 	return s->first->status == CASE_SKIPPED && s->first->end != CASE_END_INTERRUPTED &&
 	       s->device && suite && suite->groups != SUITE_OF_PAIRS &&
-	       !(needed && needed->number > (double)devices_of_backend(result, s->device->backend));
+	       !(needed &&
+		 needed->number >
+			 (double)judge_machine_devices_of_backend(result, s->device->backend));
 }
 
 /*
  * The same case, measured on an identical device of the node; NULL: none. Cases are sorted by node.
  */
-static const struct subject *done_elsewhere(const struct subjects *all, size_t i)
+static const struct subject *judge_machine_done_elsewhere(const struct subjects *all, size_t i)
 {
 	const struct subject *s = &all->items[i];
 	size_t from = i, to = i + 1;
 
-	while (from > 0 && subjects_on_one_node(s, &all->items[from - 1]))
+	while (from > 0 && outliers_subjects_on_one_node(s, &all->items[from - 1]))
 		from--;
-	while (to < all->count && subjects_on_one_node(s, &all->items[to]))
+	while (to < all->count && outliers_subjects_on_one_node(s, &all->items[to]))
 		to++;
 	for (size_t k = from; k < to; k++)
-		if (all->items[k].first->status == CASE_OK && subjects_alike(s, &all->items[k]))
+		if (all->items[k].first->status == CASE_OK &&
+		    outliers_subjects_alike(s, &all->items[k]))
 			return &all->items[k];
 	return NULL;
 }
 
-static bool is_measured(const struct subjects *all, const struct case_result *like)
+static bool judge_machine_is_measured(const struct subjects *all, const struct case_result *like)
 {
 	for (size_t i = 0; i < all->count; i++)
 		if (all->items[i].first->status != CASE_SKIPPED &&
@@ -193,38 +197,39 @@ static bool is_measured(const struct subjects *all, const struct case_result *li
 }
 
 /* Reports the suite of subject `i` once, at its first skipped case. */
-static void judge_skipped_suite(const struct subjects *all, const struct result *result, size_t i,
-				struct verdicts *verdicts)
+static void judge_machine_skipped_suite(const struct subjects *all, const struct result *result,
+					size_t i, struct verdicts *verdicts)
 {
 	const struct case_result *c = all->items[i].first;
 
 	for (size_t k = 0; k < i; k++)
 		if (strcmp(all->items[k].first->suite, c->suite) == 0 &&
-		    is_skipped_by_device(result, &all->items[k]))
+		    judge_machine_is_skipped_by_device(result, &all->items[k]))
 			return;
-	if (is_measured(all, c))
+	if (judge_machine_is_measured(all, c))
 		return;
-	judging_finding(verdicts, result, c, NULL, ASPECT_NONE, VERDICT_SKIP, CAUSE_NONE,
-			"no case of suite %s was measured; the first case: %s", c->suite, c->reason)
+	run_findings_add(verdicts, result, c, NULL, ASPECT_NONE, VERDICT_SKIP, CAUSE_NONE,
+			 "no case of suite %s was measured; the first case: %s", c->suite,
+			 c->reason)
 		->final = true;
 }
 
-void judge_skips(const struct subjects *all, const struct judge_input *input,
-		 struct verdicts *verdicts)
+void judge_machine_skips(const struct subjects *all, const struct judge_input *input,
+			 struct verdicts *verdicts)
 {
 	for (size_t i = 0; i < all->count; i++) {
 		const struct subject *s = &all->items[i], *other;
 
-		if (!is_skipped_by_device(&input->results[0], s) ||
-		    has_check(verdicts, s->first->id))
+		if (!judge_machine_is_skipped_by_device(&input->results[0], s) ||
+		    judge_machine_has_check(verdicts, s->first->id))
 			continue;
-		other = done_elsewhere(all, i);
+		other = judge_machine_done_elsewhere(all, i);
 		if (other)
-			judging_finding(verdicts, &input->results[0], s->first, NULL, ASPECT_NONE,
-					VERDICT_FAIL, CAUSE_NONE,
-					"skipped on this device, but measured on %s: %s",
-					other->first->device, s->first->reason);
+			run_findings_add(verdicts, &input->results[0], s->first, NULL, ASPECT_NONE,
+					 VERDICT_FAIL, CAUSE_NONE,
+					 "skipped on this device, but measured on %s: %s",
+					 other->first->device, s->first->reason);
 		else
-			judge_skipped_suite(all, &input->results[0], i, verdicts);
+			judge_machine_skipped_suite(all, &input->results[0], i, verdicts);
 	}
 }

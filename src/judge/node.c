@@ -13,37 +13,38 @@
 /* Value of one device for a metric; NaN: unknown. */
 typedef double device_value_fn(const struct link *link, const struct device_info *device);
 
-static double pcie_generation(const struct link *link, const struct device_info *device)
+static double judge_node_pcie_generation(const struct link *link, const struct device_info *device)
 {
 	(void)device;
 	return link->generation ? link->generation : (double)NAN;
 }
 
-static double pcie_width(const struct link *link, const struct device_info *device)
+static double judge_node_pcie_width(const struct link *link, const struct device_info *device)
 {
 	(void)device;
 	return link->width ? link->width : (double)NAN;
 }
 
-static double nvlink_links(const struct link *link, const struct device_info *device)
+static double judge_node_nvlink_links(const struct link *link, const struct device_info *device)
 {
 	(void)link;
 	return device->nvlink_count;
 }
 
 /* Lowest value over the devices; `worst` names the last device that has it. */
-static double lowest_device_value(const struct judge_input *input, const struct limit *limit,
-				  device_value_fn *value_of, const char **worst)
+static double judge_node_lowest_device_value(const struct judge_input *input,
+					     const struct limit *limit, device_value_fn *value_of,
+					     const char **worst)
 {
 	const struct result *result = &input->results[0];
-	struct link *links = judge_links(input);
+	struct link *links = health_links(input);
 	double value = (double)NAN;
 
 	for (size_t i = 0; i < result->device_count; i++) {
 		const struct device_info *d = &result->devices[i];
 		double own;
 
-		if (!limit_admits(limit, d))
+		if (!judge_limits_admits(limit, d))
 			continue;
 		own = value_of(&links[i], d);
 		if (!(value < own))
@@ -56,7 +57,7 @@ static double lowest_device_value(const struct judge_input *input, const struct 
 	return value;
 }
 
-static double nic_rate(const struct link *link, const struct device_info *device)
+static double judge_node_nic_rate(const struct link *link, const struct device_info *device)
 {
 	(void)link;
 	return device->nic_bandwidth > 0 ? device->nic_bandwidth : (double)NAN;
@@ -69,7 +70,7 @@ static double node_limit_devices_on(const struct result *result, const struct li
 	double n = 0;
 
 	for (size_t i = 0; i < result->device_count; i++)
-		n += limit_admits(limit, &result->devices[i]) &&
+		n += judge_limits_admits(limit, &result->devices[i]) &&
 		     (!node || device_id_is_of_node(result->devices[i].id, node->name));
 	return n;
 }
@@ -115,7 +116,7 @@ static double node_limit_count_lost(const struct result *result, char **reason)
 }
 
 /* Selects the node with the most differences; NaN: fewer than three nodes have no majority. */
-static double count_drift(const struct result *result, char **reason)
+static double judge_node_count_drift(const struct result *result, char **reason)
 {
 	size_t whole = 0, most = 0;
 
@@ -139,13 +140,13 @@ static double count_drift(const struct result *result, char **reason)
 	return whole >= 3 ? (double)most : (double)NAN;
 }
 
-static double share_with_ecc(const struct result *result, const struct limit *limit,
-			     const char **worst)
+static double judge_node_share_with_ecc(const struct result *result, const struct limit *limit,
+					const char **worst)
 {
 	double on = 0, devices = 0;
 
 	for (size_t i = 0; i < result->device_count; i++) {
-		if (!limit_admits(limit, &result->devices[i]))
+		if (!judge_limits_admits(limit, &result->devices[i]))
 			continue;
 		devices++;
 		on += result->devices[i].ecc == 1;
@@ -155,7 +156,7 @@ static double share_with_ecc(const struct result *result, const struct limit *li
 	return devices > 0 ? on / devices : (double)NAN;
 }
 
-static double driver_version(const struct result *result)
+static double judge_node_driver_version(const struct result *result)
 {
 	const char *version = result_fact(result, "driver");
 	long branch = version ? strtol(version, NULL, 10) : 0;
@@ -170,10 +171,10 @@ static double node_value(const struct judge_input *input, const struct limit *li
 	static const struct {
 		const char *metric;
 		device_value_fn *value;
-	} rows[] = { { "node.pcie_generation", pcie_generation },
-		     { "node.pcie_width", pcie_width },
-		     { "node.nvlink_links", nvlink_links },
-		     { "node.nic_rate", nic_rate } };
+	} rows[] = { { "node.pcie_generation", judge_node_pcie_generation },
+		     { "node.pcie_width", judge_node_pcie_width },
+		     { "node.nvlink_links", judge_node_nvlink_links },
+		     { "node.nic_rate", judge_node_nic_rate } };
 	const struct result *result = &input->results[0];
 
 	if (strcmp(limit->metric->name, "node.devices") == 0)
@@ -181,14 +182,14 @@ static double node_value(const struct judge_input *input, const struct limit *li
 	if (strcmp(limit->metric->name, "node.lost") == 0)
 		return node_limit_count_lost(result, reason);
 	if (strcmp(limit->metric->name, "node.drift") == 0)
-		return count_drift(result, reason);
+		return judge_node_count_drift(result, reason);
 	if (strcmp(limit->metric->name, "node.ecc") == 0)
-		return share_with_ecc(result, limit, worst);
+		return judge_node_share_with_ecc(result, limit, worst);
 	if (strcmp(limit->metric->name, "node.driver") == 0)
-		return driver_version(result);
+		return judge_node_driver_version(result);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (strcmp(limit->metric->name, rows[i].metric) == 0)
-			return lowest_device_value(input, limit, rows[i].value, worst);
+			return judge_node_lowest_device_value(input, limit, rows[i].value, worst);
 	return (double)NAN;
 }
 
@@ -199,22 +200,22 @@ struct verdict_check *judging_node_check(struct verdicts *verdicts, const struct
 	struct verdict_check *check = verdicts_add(verdicts);
 	bool fits = comparison == AT_LEAST ? value >= bound->factor : value <= bound->factor;
 
-	judging_set(&check->limit, limit->name);
-	judging_set(&check->metric, limit->metric->name);
-	judging_set(&check->unit, limit->metric->unit);
-	judging_set(&check->place, bound->place);
-	judging_set(&check->bound_text, bound->text);
-	judging_set(&check->bound_origin, limit->origin);
+	run_findings_set(&check->limit, limit->name);
+	run_findings_set(&check->metric, limit->metric->name);
+	run_findings_set(&check->unit, limit->metric->unit);
+	run_findings_set(&check->place, bound->place);
+	run_findings_set(&check->bound_text, bound->text);
+	run_findings_set(&check->bound_origin, limit->origin);
 	check->comparison = comparison;
 	check->value = check->low = check->high = value;
 	check->bound = bound->factor;
 	check->launches = 1;
 	check->final = true;
-	check_decide(check, limit,
-		     isnan(value) ? VERDICT_ERROR
-		     : fits       ? VERDICT_PASS
-				  : VERDICT_FAIL,
-		     isnan(value) ? "%s" : NULL, unknown);
+	judge_check_decide(check, limit,
+			   isnan(value) ? VERDICT_ERROR
+			   : fits       ? VERDICT_PASS
+					: VERDICT_FAIL,
+			   isnan(value) ? "%s" : NULL, unknown);
 	return check;
 }
 
@@ -231,9 +232,9 @@ static void judge_node_bound(const struct judge_input *input, const struct limit
 
 	if (check->verdict != VERDICT_PASS && !isnan(value)) {
 		if (*worst)
-			judging_set(&check->devices, worst);
+			run_findings_set(&check->devices, worst);
 		if (reason)
-			judging_set(&check->reason, reason);
+			run_findings_set(&check->reason, reason);
 	}
 	free(reason);
 }

@@ -20,7 +20,7 @@
 #define MAD_TO_SIGMA 1.4826
 #define MEDIAN_TO_MEAN 1.2533 /* ratio of the standard errors of median and mean, normal data */
 
-bool subjects_alike(const struct subject *a, const struct subject *b)
+bool outliers_subjects_alike(const struct subject *a, const struct subject *b)
 {
 	return a->device && b->device && a->first->device_count == b->first->device_count &&
 	       cases_share_point(a->first, b->first) &&
@@ -28,7 +28,7 @@ bool subjects_alike(const struct subject *a, const struct subject *b)
 	       strcmp(a->device->backend, b->device->backend) == 0;
 }
 
-bool subjects_on_one_node(const struct subject *a, const struct subject *b)
+bool outliers_subjects_on_one_node(const struct subject *a, const struct subject *b)
 {
 	const char *node = a->first->node ? a->first->node : "";
 
@@ -55,9 +55,9 @@ static void outliers_collect_group(struct outlier_group *g, size_t first, bool *
 	g->count = 0;
 	for (size_t i = first; i < j->count; i++) {
 		/* Cases are sorted by node. */
-		if (!subjects_on_one_node(j->subjects[first], j->subjects[i]))
+		if (!outliers_subjects_on_one_node(j->subjects[first], j->subjects[i]))
 			break;
-		if (seen[i] || !subjects_alike(j->subjects[first], j->subjects[i]))
+		if (seen[i] || !outliers_subjects_alike(j->subjects[first], j->subjects[i]))
 			continue;
 		seen[i] = true;
 		if (j->observations[i].verdict != VERDICT_PASS ||
@@ -88,21 +88,22 @@ static double outlier_median_of_others(const struct outlier_group *g, const doub
 
 static struct verdict_check *outlier_add_check(const struct judging *j, size_t i)
 {
-	struct verdict_check *check = judging_add(j, i, LIKE_IDENTICAL);
+	struct verdict_check *check = judge_judging_add(j, i, LIKE_IDENTICAL);
 
-	judging_take(&check->bound_text, xasprintf("outlier_margin = %s", j->limit->outlier_text));
-	judging_set(&check->place, j->limit->outlier_place);
+	run_findings_take(&check->bound_text,
+			  xasprintf("outlier_margin = %s", j->limit->outlier_text));
+	run_findings_set(&check->place, j->limit->outlier_place);
 	return check;
 }
 
-void check_compare_peers(struct verdict_check *check, const struct judging *j,
-			 const struct peer_standing *s)
+void outliers_check_compare_peers(struct verdict_check *check, const struct judging *j,
+				  const struct peer_standing *s)
 {
 	bool lower = j->limit->metric->better == BETTER_LOWER;
 
 	check->bound = exp(lower ? -(s->others - s->allowed) : s->others - s->allowed);
 	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);
-	check_compare(check, s->half, exp(lower ? -s->others : s->others), s->count);
+	judge_check_compare(check, s->half, exp(lower ? -s->others : s->others), s->count);
 }
 
 static struct peer_standing outlier_standing(const struct outlier_group *g, size_t member)
@@ -145,7 +146,7 @@ static void outlier_judge_member(const struct outlier_group *g, size_t member)
 	struct peer_standing s = outlier_standing(g, member);
 	enum verdict found = outlier_verdict(g, &s);
 	enum verdict verdict =
-		judge_downgrade_if_throttled(j->input, j->subjects[g->members[member]], found);
+		outliers_downgrade_if_throttled(j->input, j->subjects[g->members[member]], found);
 	double margin =
 		verdict == VERDICT_WARN ? j->limit->outlier_margin_warn : j->limit->outlier_margin;
 	struct verdict_check *check = outlier_add_check(j, g->members[member]);
@@ -153,29 +154,29 @@ static void outlier_judge_member(const struct outlier_group *g, size_t member)
 				    : xstrdup("the other device");
 
 	if (verdict == VERDICT_WARN)
-		judging_take(&check->bound_text,
-			     xasprintf("outlier_margin_warn = %s", j->limit->outlier_warn_text));
+		run_findings_take(&check->bound_text, xasprintf("outlier_margin_warn = %s",
+								j->limit->outlier_warn_text));
 	s.allowed = fmax(-log(1 - margin), outlier_scatter(g));
 	check->warns_only = verdict == VERDICT_WARN;
-	check_compare_peers(check, j, &s);
+	outliers_check_compare_peers(check, j, &s);
 	if (g->count == 2)
-		judging_set(&check->reference_device,
-			    j->subjects[g->members[1 - member]]->first->device);
-	check_decide(check, j->limit, verdict, "%.2f %% %s than %s%s",
-		     fabs(100 * (1 - exp(-s.deficit))), s.deficit < 0 ? "better" : "worse", others,
-		     verdict != found ? DOUBT_WORDS : "");
+		run_findings_set(&check->reference_device,
+				 j->subjects[g->members[1 - member]]->first->device);
+	judge_check_decide(check, j->limit, verdict, "%.2f %% %s than %s%s",
+			   fabs(100 * (1 - exp(-s.deficit))), s.deficit < 0 ? "better" : "worse",
+			   others, verdict != found ? DOUBT_WORDS : "");
 	free(others);
 }
 
-static void judge_group(struct outlier_group *g)
+static void outliers_group(struct outlier_group *g)
 {
 	double center, *distances;
 
 	if (g->count == 1) {
 		/* If the limit also bounds the value, that check has judged the case. */
 		if (!g->j->limit->min.kind && !g->j->limit->max.kind)
-			check_decide(outlier_add_check(g->j, g->members[0]), g->j->limit,
-				     VERDICT_SKIP, "no identical device to compare with");
+			judge_check_decide(outlier_add_check(g->j, g->members[0]), g->j->limit,
+					   VERDICT_SKIP, "no identical device to compare with");
 		return;
 	}
 	if (!g->count)
@@ -190,7 +191,7 @@ static void judge_group(struct outlier_group *g)
 		outlier_judge_member(g, i);
 }
 
-void judge_identical(const struct judging *j)
+void outliers_identical(const struct judging *j)
 {
 	bool *seen = xcalloc(j->count + 1, sizeof(*seen));
 	struct outlier_group *g = xcalloc(1, sizeof(*g));
@@ -200,11 +201,11 @@ void judge_identical(const struct judging *j)
 		const struct observation *o = &j->observations[i];
 
 		if (o->verdict != VERDICT_PASS)
-			check_decide_missing(outlier_add_check(j, i), j->limit, o);
+			judge_check_decide_missing(outlier_add_check(j, i), j->limit, o);
 		if (seen[i])
 			continue;
 		outliers_collect_group(g, i, seen);
-		judge_group(g);
+		outliers_group(g);
 	}
 	free(seen);
 	free(g);
@@ -216,13 +217,13 @@ void judge_identical(const struct judging *j)
  * halfway through its samples and the other not at all, 13 % apart. With [suite ...] preheat = 1s
  * both reach their steady state before the first sample.
  */
-enum verdict judge_downgrade_if_throttled(const struct judge_input *input,
-					  const struct subject *subject, enum verdict verdict)
+enum verdict outliers_downgrade_if_throttled(const struct judge_input *input,
+					     const struct subject *subject, enum verdict verdict)
 {
 	const struct telemetry_during *during = &subject->first->during;
 	bool mid_sampling = during->throttled > 0 && during->throttled < during->readings &&
 			    case_throttle_reasons(subject->first) == THROTTLE_POWER_LIMIT &&
-			    !case_is_preheated(&input->results[0], subject->first);
+			    !population_key_case_is_preheated(&input->results[0], subject->first);
 
 	return mid_sampling && (verdict == VERDICT_FAIL || verdict == VERDICT_WARN)
 		       ? VERDICT_INCONCLUSIVE

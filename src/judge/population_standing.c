@@ -49,7 +49,7 @@ struct standing {
  * four terms: within 1 % from 6 degrees of freedom on for x up to 3. With fewer, nothing is
  * rejected.
  */
-static double student_deviate(double x, double dof)
+static double population_standing_student_deviate(double x, double dof)
 {
 	double x2 = x * x;
 	double g1 = x * (x2 + 1) / 4;
@@ -61,18 +61,20 @@ static double student_deviate(double x, double dof)
 }
 
 /* `variance`: of the predicted value, in units of the variance of one GPU. */
-static double allowed_deficit(const struct standing *s, double variance, const struct limit *limit)
+static double population_standing_allowed_deficit(const struct standing *s, double variance,
+						  const struct limit *limit)
 {
 	double margin = -log(1 - limit->population), n = (double)s->sample.count;
 
 	if (s->sample.cards < FEWEST_TO_SPREAD || s->sample.count < 2)
 		return margin;
-	return fmax(margin,
-		    student_deviate(limit->sigmas, n - 1) * s->deviation * sqrt(variance + 1 / n));
+	return fmax(margin, population_standing_student_deviate(limit->sigmas, n - 1) *
+				    s->deviation * sqrt(variance + 1 / n));
 }
 
 /* Fills all members except `sample`, which is set. `value` is a logarithm. */
-static void standing_find(struct standing *s, double value, double half, const struct limit *limit)
+static void population_standing_find(struct standing *s, double value, double half,
+				     const struct limit *limit)
 {
 	size_t n = s->sample.count;
 	double mean = 0, squares = 0;
@@ -85,11 +87,11 @@ static void standing_find(struct standing *s, double value, double half, const s
 	s->deviation = n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
 	s->deficit = s->center - value;
 	s->half = half;
-	s->allowed = allowed_deficit(s, 1, limit);
+	s->allowed = population_standing_allowed_deficit(s, 1, limit);
 }
 
 /* FAIL: worse than allowed. WARN: the same, with too few references. */
-static enum verdict standing_verdict(const struct standing *s)
+static enum verdict population_standing_verdict(const struct standing *s)
 {
 	if (s->deficit - s->half > s->allowed)
 		return s->sample.cards >= FEWEST_TO_FAIL ? VERDICT_FAIL : VERDICT_WARN;
@@ -97,7 +99,7 @@ static enum verdict standing_verdict(const struct standing *s)
 }
 
 /* "5.14 % worse than the median of 52 reference GPUs, 4.388 TB/s" */
-static char *standing_words(const struct standing *s, const char *unit)
+static char *population_standing_words(const struct standing *s, const char *unit)
 {
 	struct text out = TEXT_EMPTY;
 	char center[48];
@@ -106,7 +108,7 @@ static char *standing_words(const struct standing *s, const char *unit)
 	text_addf(&out, "%.2f %% %s than the median of %zu reference GPU%s, %s",
 		  fabs(100 * (1 - exp(-s->deficit))), s->deficit < 0 ? "better" : "worse",
 		  s->sample.cards, s->sample.cards == 1 ? "" : "s", center);
-	if (s->sample.cards < FEWEST_TO_FAIL && standing_verdict(s) != VERDICT_PASS)
+	if (s->sample.cards < FEWEST_TO_FAIL && population_standing_verdict(s) != VERDICT_PASS)
 		text_addf(&out,
 			  "; this limit only warns, because rejection needs %d reference GPUs",
 			  FEWEST_TO_FAIL);
@@ -117,7 +119,7 @@ static char *standing_words(const struct standing *s, const char *unit)
  * "52 reference GPUs of this model, measured 2026-11-20 to 2026-11-21, driver 580.159.04, 2 of them
  * added here; more"
  */
-static char *standing_origin(const struct standing *s, const char *more)
+static char *population_standing_origin(const struct standing *s, const char *more)
 {
 	const struct population_sample *sample = &s->sample;
 	struct text out = TEXT_EMPTY;
@@ -150,24 +152,25 @@ struct population_comparing {
 };
 
 /* Fills a check except for its case; `subject`: the device's, or NULL for a node. */
-static void population_decide(const struct judging *j, struct verdict_check *check,
-			      const struct standing *s, const struct subject *subject)
+static void population_standing_decide(const struct judging *j, struct verdict_check *check,
+				       const struct standing *s, const struct subject *subject)
 {
-	char *words = standing_words(s, j->limit->metric->unit);
-	enum verdict found = standing_verdict(s);
+	char *words = population_standing_words(s, j->limit->metric->unit);
+	enum verdict found = population_standing_verdict(s);
 	enum verdict verdict =
-		subject ? judge_downgrade_if_throttled(j->input, subject, found) : found;
+		subject ? outliers_downgrade_if_throttled(j->input, subject, found) : found;
 
-	judging_take(&check->bound_text, xasprintf("population = %s", j->limit->population_text));
-	judging_set(&check->place, j->limit->population_place);
-	judging_take(&check->bound_origin, standing_origin(s, j->limit->origin));
+	run_findings_take(&check->bound_text,
+			  xasprintf("population = %s", j->limit->population_text));
+	run_findings_set(&check->place, j->limit->population_place);
+	run_findings_take(&check->bound_origin, population_standing_origin(s, j->limit->origin));
 	check->bound = exp(s->center - s->allowed);
 	check->margin = check->value / check->bound - 1;
 	check->warns_only = s->sample.cards < FEWEST_TO_FAIL || found == VERDICT_WARN;
-	check_compare(check, s->half, exp(s->center), s->sample.cards);
-	check_decide(check, j->limit, verdict, "%s%s%s",
-		     subject ? "" : "the median of the node's devices is ", words,
-		     verdict != found ? DOUBT_WORDS : "");
+	judge_check_compare(check, s->half, exp(s->center), s->sample.cards);
+	judge_check_decide(check, j->limit, verdict, "%s%s%s",
+			   subject ? "" : "the median of the node's devices is ", words,
+			   verdict != found ? DOUBT_WORDS : "");
 	/*
 	 * With fewer than 8 reference GPUs the check can only warn, so no launches are added
 	 * to decide it.
@@ -179,7 +182,7 @@ static void population_decide(const struct judging *j, struct verdict_check *che
 	free(words);
 }
 
-static void judge_case(struct population_comparing *c, size_t i)
+static void population_standing_judge_case(struct population_comparing *c, size_t i)
 {
 	const struct judging *j = c->j;
 	const struct observation *o = &j->observations[i];
@@ -198,15 +201,18 @@ static void judge_case(struct population_comparing *c, size_t i)
 	found->known = found->standing.sample.count > 0;
 	if (!found->known)
 		return;
-	standing_find(&found->standing, log(o->estimate.value), o->estimate.half, j->limit);
-	population_decide(j, judging_add(j, i, LIKE_POPULATION), &found->standing, j->subjects[i]);
+	population_standing_find(&found->standing, log(o->estimate.value), o->estimate.half,
+				 j->limit);
+	population_standing_decide(j, judge_judging_add(j, i, LIKE_POPULATION), &found->standing,
+				   j->subjects[i]);
 }
 
 /*
  * The same case on another device of that model. A case with two devices measures a link and is
  * left out.
  */
-static bool comparing_same_case(const struct population_comparing *c, size_t first, size_t i)
+static bool population_standing_comparing_same_case(const struct population_comparing *c,
+						    size_t first, size_t i)
 {
 	const struct subject *a = c->j->subjects[first], *b = c->j->subjects[i];
 
@@ -216,8 +222,8 @@ static bool comparing_same_case(const struct population_comparing *c, size_t fir
 }
 
 /* Names of the members' devices, "cuda:0,cuda:1"; fills `values` with the deficit of each. */
-static char *population_members_of(const struct population_comparing *c, size_t first,
-				   size_t *count, double *half)
+static char *population_standing_members_of(const struct population_comparing *c, size_t first,
+					    size_t *count, double *half)
 {
 	struct text devices = TEXT_EMPTY;
 
@@ -225,9 +231,9 @@ static char *population_members_of(const struct population_comparing *c, size_t 
 	*half = 0;
 	for (size_t i = first; i < c->j->count; i++) {
 		/* Cases come node by node. */
-		if (!subjects_on_one_node(c->j->subjects[first], c->j->subjects[i]))
+		if (!outliers_subjects_on_one_node(c->j->subjects[first], c->j->subjects[i]))
 			break;
-		if (!comparing_same_case(c, first, i))
+		if (!population_standing_comparing_same_case(c, first, i))
 			continue;
 		c->cases[i].counted = true;
 		text_addf(&devices, "%s%s", *count ? "," : "", c->j->subjects[i]->first->device);
@@ -238,14 +244,14 @@ static char *population_members_of(const struct population_comparing *c, size_t 
 }
 
 /* Judges the identical devices of a node together: their median varies less than single GPUs do. */
-static void judge_node_of(struct population_comparing *c, size_t first)
+static void population_standing_judge_node_of(struct population_comparing *c, size_t first)
 {
 	const struct judging *j = c->j;
 	double half, deficit;
 	struct standing node;
 	struct verdict_check *check;
 	size_t count;
-	char *devices = population_members_of(c, first, &count, &half);
+	char *devices = population_standing_members_of(c, first, &count, &half);
 
 	if (count < 2) {
 		free(devices);
@@ -259,19 +265,20 @@ static void judge_node_of(struct population_comparing *c, size_t first)
 	node = c->cases[first].standing;
 	node.deficit = deficit;
 	node.half = half;
-	node.allowed = allowed_deficit(&node, MEDIAN_VARIANCE / (double)count, j->limit);
-	check = judging_add(j, first, LIKE_POPULATION);
-	judging_set(&check->case_id, check->point);
-	judging_set(&check->devices, devices);
-	judging_set(&check->uuid, "");
+	node.allowed = population_standing_allowed_deficit(&node, MEDIAN_VARIANCE / (double)count,
+							   j->limit);
+	check = judge_judging_add(j, first, LIKE_POPULATION);
+	run_findings_set(&check->case_id, check->point);
+	run_findings_set(&check->devices, devices);
+	run_findings_set(&check->uuid, "");
 	check->value = exp(node.center - deficit);
 	check->low = check->value * exp(-half);
 	check->high = check->value * exp(half);
-	population_decide(j, check, &node, NULL);
+	population_standing_decide(j, check, &node, NULL);
 	free(devices);
 }
 
-void judge_population(const struct judging *j)
+void population_standing_judge(const struct judging *j)
 {
 	const struct result *result = &j->input->results[0];
 	struct population_comparing c = { .j = j,
@@ -282,14 +289,15 @@ void judge_population(const struct judging *j)
 	bool known = false;
 
 	for (size_t i = 0; i < result->device_count; i++)
-		c.node[i] = population_id(&result->devices[i]);
+		c.node[i] = population_key_id(&result->devices[i]);
 	for (size_t i = 0; i < j->count; i++) {
-		judge_case(&c, i);
+		population_standing_judge_case(&c, i);
 		known = known || c.cases[i].known;
 	}
 	for (size_t i = 0; i < j->count; i++)
-		if (c.cases[i].known && !c.cases[i].counted && comparing_same_case(&c, i, i))
-			judge_node_of(&c, i);
+		if (c.cases[i].known && !c.cases[i].counted &&
+		    population_standing_comparing_same_case(&c, i, i))
+			population_standing_judge_node_of(&c, i);
 	if (!known && j->count)
 		text_addf(j->without_population, "%s%s", j->without_population->length ? ", " : "",
 			  j->limit->name);
@@ -300,19 +308,19 @@ void judge_population(const struct judging *j)
 	free(c.node);
 }
 
-void judge_population_unknown(const char *limits, struct verdicts *verdicts)
+void population_standing_unknown(const char *limits, struct verdicts *verdicts)
 {
 	struct verdict_check *check;
 
 	if (!*limits)
 		return;
 	check = verdicts_add(verdicts);
-	judging_set(&check->limit, "population");
+	run_findings_set(&check->limit, "population");
 	check->comparison = LIKE_POPULATION;
 	check->verdict = VERDICT_SKIP;
 	check->accepted = true;
-	judging_take(&check->reason,
-		     xasprintf("no reference GPU has values for these limits: %s (gpuproof help "
-			       "good-cards)",
-			       limits));
+	run_findings_take(&check->reason, xasprintf("no reference GPU has values for these limits: "
+						    "%s (gpuproof help "
+						    "good-cards)",
+						    limits));
 }

@@ -34,19 +34,19 @@ static const struct {
 };
 
 /* `n`: index of the counter; `device` NULL: the first of the case. */
-static void tell_counter(const struct result *result, const struct case_result *c,
-			 const char *device, size_t n, double count, const char *when,
-			 struct verdicts *verdicts)
+static void run_findings_tell_counter(const struct result *result, const struct case_result *c,
+				      const char *device, size_t n, double count, const char *when,
+				      struct verdicts *verdicts)
 {
 	char *what = xasprintf(counters[n].what, count > 1 ? "s" : "");
 
-	judging_finding(verdicts, result, c, device, ASPECT_CONDITION, counters[n].verdict,
-			counters[n].cause, "%.0f %s %s", count, what, when);
+	run_findings_add(verdicts, result, c, device, ASPECT_CONDITION, counters[n].verdict,
+			 counters[n].cause, "%.0f %s %s", count, what, when);
 	free(what);
 }
 
 /* By what NVIDIA's catalogue says to do; of results of earlier versions the number is unknown. */
-static enum verdict verdict_of_xid(int64_t number)
+static enum verdict run_findings_verdict_of_xid(int64_t number)
 {
 	if (number <= 0)
 		return VERDICT_FAIL;
@@ -61,8 +61,9 @@ static enum verdict verdict_of_xid(int64_t number)
 }
 
 /* `device` NULL: the case's first. `number` of the worst; <= 0: unknown. */
-static void tell_xid(const struct result *result, const struct case_result *c, const char *device,
-		     double count, int64_t number, const char *when, struct verdicts *verdicts)
+static void run_findings_tell_xid(const struct result *result, const struct case_result *c,
+				  const char *device, double count, int64_t number,
+				  const char *when, struct verdicts *verdicts)
 {
 	struct text reason = TEXT_EMPTY;
 	struct verdict_check *check;
@@ -74,12 +75,12 @@ static void tell_xid(const struct result *result, const struct case_result *c, c
 		text_addf(&reason, "Xid %" PRId64 "%s %s%s%s", number,
 			  count > 1 ? " and other devices" : "", when,
 			  *xid_meaning(number) ? ": " : "", xid_meaning(number));
-	check = judging_finding(verdicts, result, c, device, ASPECT_CONDITION,
-				verdict_of_xid(number),
-				number > 0 && xid_kind(number) == XID_MEMORY
-					? CAUSE_GPU_UNCORRECTED_ERROR
-					: CAUSE_GPU_CRITICAL_ERROR,
-				"%s", reason.data);
+	check = run_findings_add(verdicts, result, c, device, ASPECT_CONDITION,
+				 run_findings_verdict_of_xid(number),
+				 number > 0 && xid_kind(number) == XID_MEMORY
+					 ? CAUSE_GPU_UNCORRECTED_ERROR
+					 : CAUSE_GPU_CRITICAL_ERROR,
+				 "%s", reason.data);
 	check->final = true;
 	check->xid = number > 0 ? (size_t)number : 0;
 	text_release(&reason);
@@ -89,9 +90,9 @@ static void tell_xid(const struct result *result, const struct case_result *c, c
  * Reports counters of a case's first device that moved between two readings; `when` is "during the
  * case".
  */
-static void judge_readings(const struct result *result, const struct case_result *c,
-			   const struct telemetry *first, const struct telemetry *last,
-			   const char *when, struct verdicts *verdicts)
+static void run_findings_readings(const struct result *result, const struct case_result *c,
+				  const struct telemetry *first, const struct telemetry *last,
+				  const char *when, struct verdicts *verdicts)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
 		size_t offset = counters[i].offset;
@@ -99,15 +100,17 @@ static void judge_readings(const struct result *result, const struct case_result
 		int64_t after = *(const int64_t *)(const void *)((const char *)last + offset);
 
 		if (before >= 0 && after > before)
-			tell_counter(result, c, NULL, i, (double)(after - before), when, verdicts);
+			run_findings_tell_counter(result, c, NULL, i, (double)(after - before),
+						  when, verdicts);
 	}
 	if (first->xid_errors >= 0 && last->xid_errors > first->xid_errors)
-		tell_xid(result, c, NULL, (double)(last->xid_errors - first->xid_errors), last->xid,
-			 when, verdicts);
+		run_findings_tell_xid(result, c, NULL,
+				      (double)(last->xid_errors - first->xid_errors), last->xid,
+				      when, verdicts);
 }
 
 /* The worst Xid of a watch; 0: unknown. */
-static int64_t watched_xid(const struct watch *w)
+static int64_t run_findings_watched_xid(const struct watch *w)
 {
 	int64_t number = 0;
 
@@ -119,9 +122,12 @@ static int64_t watched_xid(const struct watch *w)
 	return number;
 }
 
-/* Fault counters of a soak, on all devices except the first, which judge_readings() compares. */
-static void judge_watches(const struct result *result, const struct case_result *c,
-			  struct verdicts *verdicts)
+/*
+ * Fault counters of a soak, on all devices except the first, which run_findings_readings()
+ * compares.
+ */
+static void run_findings_watches(const struct result *result, const struct case_result *c,
+				 struct verdicts *verdicts)
 {
 	for (size_t i = 1; i < c->watch_count; i++) {
 		const struct watch *w = &c->watches[i];
@@ -130,13 +136,13 @@ static void judge_watches(const struct result *result, const struct case_result 
 		for (size_t n = ARRAY_SIZE(counters); n-- > 0;) {
 			by = watch_counter_growth(w, counters[n].name);
 			if (by > 0)
-				tell_counter(result, c, w->device, n, by, "during the case",
-					     verdicts);
+				run_findings_tell_counter(result, c, w->device, n, by,
+							  "during the case", verdicts);
 		}
 		by = watch_counter_growth(w, "xid_errors");
 		if (by > 0)
-			tell_xid(result, c, w->device, by, watched_xid(w), "during the case",
-				 verdicts);
+			run_findings_tell_xid(result, c, w->device, by, run_findings_watched_xid(w),
+					      "during the case", verdicts);
 	}
 }
 
@@ -145,7 +151,7 @@ struct gap {
 	const struct case_result *c, *before; /* before is NULL if there is none */
 };
 
-static int fault_counters_by_start(const void *a, const void *b)
+static int run_findings_fault_counters_by_start(const void *a, const void *b)
 {
 	const struct case_result *p = ((const struct gap *)a)->c, *q = ((const struct gap *)b)->c;
 
@@ -154,11 +160,11 @@ static int fault_counters_by_start(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
-static int fault_counters_by_device(const void *a, const void *b)
+static int run_findings_fault_counters_by_device(const void *a, const void *b)
 {
 	int order = strcmp(((const struct gap *)a)->c->device, ((const struct gap *)b)->c->device);
 
-	return order ? order : fault_counters_by_start(a, b);
+	return order ? order : run_findings_fault_counters_by_start(a, b);
 }
 
 /*
@@ -167,7 +173,7 @@ static int fault_counters_by_device(const void *a, const void *b)
  * first reading of the next case to the first one. Such readings decrease, and the two readings of
  * each case cover every launch.
  */
-static void judge_gaps(const struct result *result, struct verdicts *verdicts)
+static void run_findings_gaps(const struct result *result, struct verdicts *verdicts)
 {
 	struct gap *gaps = xcalloc(result->case_count + 1, sizeof(*gaps));
 	size_t count = 0;
@@ -175,31 +181,31 @@ static void judge_gaps(const struct result *result, struct verdicts *verdicts)
 	for (size_t i = 0; i < result->case_count; i++)
 		if (result->cases[i].device)
 			gaps[count++].c = &result->cases[i];
-	qsort(gaps, count, sizeof(*gaps), fault_counters_by_device);
+	qsort(gaps, count, sizeof(*gaps), run_findings_fault_counters_by_device);
 	for (size_t i = 1; i < count; i++)
 		if (strcmp(gaps[i - 1].c->device, gaps[i].c->device) == 0)
 			gaps[i].before = gaps[i - 1].c;
-	qsort(gaps, count, sizeof(*gaps), fault_counters_by_start);
+	qsort(gaps, count, sizeof(*gaps), run_findings_fault_counters_by_start);
 	for (size_t i = 0; i < count; i++)
 		if (gaps[i].before)
-			judge_readings(result, gaps[i].c, &gaps[i].before->after,
-				       &gaps[i].c->before, "between the previous case and this one",
-				       verdicts);
+			run_findings_readings(result, gaps[i].c, &gaps[i].before->after,
+					      &gaps[i].c->before,
+					      "between the previous case and this one", verdicts);
 	free(gaps);
 }
 
-void judging_set(char **text, const char *value)
+void run_findings_set(char **text, const char *value)
 {
-	judging_take(text, xstrdup(value ? value : ""));
+	run_findings_take(text, xstrdup(value ? value : ""));
 }
 
-void judging_take(char **text, char *value)
+void run_findings_take(char **text, char *value)
 {
 	free(*text);
 	*text = value;
 }
 
-void judging_format(char **text, const char *format, va_list ap)
+void run_findings_format(char **text, const char *format, va_list ap)
 {
 	va_list again;
 	size_t size;
@@ -210,37 +216,37 @@ void judging_format(char **text, const char *format, va_list ap)
 	va_end(again);
 	value = xmalloc(size);
 	vsnprintf(value, size, format, ap);
-	judging_take(text, value);
+	run_findings_take(text, value);
 }
 
-struct verdict_check *judging_finding(struct verdicts *verdicts, const struct result *result,
-				      const struct case_result *c, const char *device,
-				      enum aspect aspect, enum verdict verdict, enum cause cause,
-				      const char *format, ...)
+struct verdict_check *run_findings_add(struct verdicts *verdicts, const struct result *result,
+				       const struct case_result *c, const char *device,
+				       enum aspect aspect, enum verdict verdict, enum cause cause,
+				       const char *format, ...)
 {
 	struct verdict_check *check = verdicts_add(verdicts);
 	const char *id = device || !c ? device : c->device;
 	const struct device_info *info = result_device(result, id);
 	va_list ap;
 
-	judging_set(&check->limit, "run");
+	run_findings_set(&check->limit, "run");
 	if (c)
-		check_set_case(check, c);
-	judging_set(&check->devices, id);
-	judging_set(&check->model, info ? info->name : "");
-	judging_set(&check->uuid, info ? info->uuid : "");
+		verdict_check_set_case(check, c);
+	run_findings_set(&check->devices, id);
+	run_findings_set(&check->model, info ? info->name : "");
+	run_findings_set(&check->uuid, info ? info->uuid : "");
 	check->aspect = aspect;
 	check->verdict = verdict;
 	check->cause = cause;
 	check->accepted = verdict == VERDICT_PASS || verdict == VERDICT_WARN;
 	va_start(ap, format);
-	judging_format(&check->reason, format, ap);
+	run_findings_format(&check->reason, format, ap);
 	va_end(ap);
 	return check;
 }
 
-static void judge_throttling(const struct result *result, const struct case_result *c,
-			     struct verdicts *verdicts)
+static void run_findings_throttling(const struct result *result, const struct case_result *c,
+				    struct verdicts *verdicts)
 {
 	char *words, *share;
 
@@ -252,14 +258,14 @@ static void judge_throttling(const struct result *result, const struct case_resu
 						       (double)c->during.readings,
 					       c->during.readings)
 				   : xstrdup("");
-	judging_finding(verdicts, result, c, NULL, ASPECT_CONDITION, VERDICT_WARN,
-			CAUSE_GPU_THROTTLED, "the device was throttled%s: %s", share, words);
+	run_findings_add(verdicts, result, c, NULL, ASPECT_CONDITION, VERDICT_WARN,
+			 CAUSE_GPU_THROTTLED, "the device was throttled%s: %s", share, words);
 	free(share);
 	free(words);
 }
 
 /* Device on which the case failed; NULL: unknown. */
-static const char *known_device(const struct case_result *c)
+static const char *run_findings_known_device(const struct case_result *c)
 {
 	return c->failed_device && *c->failed_device ? c->failed_device : NULL;
 }
@@ -267,13 +273,13 @@ static const char *known_device(const struct case_result *c)
 /*
  * A soak reports which of its devices were wrong. For other cases the first device represents all.
  */
-static void judge_wrong(const struct result *result, const struct case_result *c,
-			struct verdicts *verdicts)
+static void run_findings_wrong(const struct result *result, const struct case_result *c,
+			       struct verdicts *verdicts)
 {
 	const bool injected = case_wrong_is_injected(c);
 	bool told = false;
 
-	if (!case_is_wrong(c))
+	if (!result_outcome_case_is_wrong(c))
 		return;
 	for (size_t i = 0; i < c->watch_count; i++) {
 		const struct watch *t = &c->watches[i];
@@ -281,21 +287,22 @@ static void judge_wrong(const struct result *result, const struct case_result *c
 		if (!t->wrong)
 			continue;
 		told = true;
-		judging_finding(verdicts, result, c, t->device, ASPECT_CORRECTNESS, VERDICT_FAIL,
-				injected ? CAUSE_FAULTS_INJECTED : CAUSE_NONE,
-				"%" PRIu64 " wrong word%s%s; first: %s", t->wrong,
-				t->wrong == 1 ? "" : "s", injected ? " that gpuproof injected" : "",
-				t->wrong_words)
+		run_findings_add(verdicts, result, c, t->device, ASPECT_CORRECTNESS, VERDICT_FAIL,
+				 injected ? CAUSE_FAULTS_INJECTED : CAUSE_NONE,
+				 "%" PRIu64 " wrong word%s%s; first: %s", t->wrong,
+				 t->wrong == 1 ? "" : "s",
+				 injected ? " that gpuproof injected" : "", t->wrong_words)
 			->wrong = true;
 	}
 	if (!told && c->status == CASE_FAILED)
-		judging_finding(verdicts, result, c, known_device(c), ASPECT_CORRECTNESS,
-				VERDICT_FAIL, CAUSE_NONE, "%s", c->reason)
+		run_findings_add(verdicts, result, c, run_findings_known_device(c),
+				 ASPECT_CORRECTNESS, VERDICT_FAIL, CAUSE_NONE, "%s", c->reason)
 			->wrong = true;
 	else if (!told)
-		judging_finding(verdicts, result, c, known_device(c), ASPECT_CORRECTNESS,
-				VERDICT_FAIL, CAUSE_NONE, "error %.3g exceeds the tolerance %.3g",
-				c->verification.error, c->verification.tolerance)
+		run_findings_add(verdicts, result, c, run_findings_known_device(c),
+				 ASPECT_CORRECTNESS, VERDICT_FAIL, CAUSE_NONE,
+				 "error %.3g exceeds the tolerance %.3g", c->verification.error,
+				 c->verification.tolerance)
 			->wrong = true;
 }
 
@@ -303,59 +310,59 @@ static void judge_wrong(const struct result *result, const struct case_result *c
  * A worker that died between cases without loss of a measurement. It is not known whether a device
  * caused it.
  */
-static void judge_lost(const struct result *result, const struct case_result *c,
-		       struct verdicts *verdicts)
+static void run_findings_lost(const struct result *result, const struct case_result *c,
+			      struct verdicts *verdicts)
 {
 	for (size_t i = 0; i < c->lost_count; i++) {
 		const struct lost_worker *lost = &c->lost[i];
 		struct text devices = TEXT_EMPTY;
 		struct verdict_check *check =
-			judging_finding(verdicts, result, NULL,
-					lost->device_count ? lost->devices[0] : NULL, ASPECT_NONE,
-					VERDICT_ERROR, CAUSE_WORKER_LOST,
-					"a worker process died, but no case was lost: %s",
-					lost->reason);
+			run_findings_add(verdicts, result, NULL,
+					 lost->device_count ? lost->devices[0] : NULL, ASPECT_NONE,
+					 VERDICT_ERROR, CAUSE_WORKER_LOST,
+					 "a worker process died, but no case was lost: %s",
+					 lost->reason);
 
 		for (size_t d = 0; d < lost->device_count; d++)
 			text_addf(&devices, "%s%s", d ? "," : "", lost->devices[d]);
-		judging_take(&check->devices, text_detach(&devices));
+		run_findings_take(&check->devices, text_detach(&devices));
 	}
 }
 
 /* A run that did not finish is never accepted, even if no limit covers the missing cases. */
-static void judge_end(const struct result *result, struct verdicts *verdicts)
+static void run_findings_end(const struct result *result, struct verdicts *verdicts)
 {
-	enum run_stage ended = result_ended_after(result);
-	size_t missing = result_not_run(result);
+	enum run_stage ended = result_outcome_ended_after(result);
+	size_t missing = result_outcome_not_run(result);
 
 	if (ended)
-		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
-				CAUSE_STAGE_REJECTED,
-				"stage %s rejected the node, so %zu of %zu cases were not run",
-				run_stage_names[ended], missing, result->planned);
+		run_findings_add(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
+				 CAUSE_STAGE_REJECTED,
+				 "stage %s rejected the node, so %zu of %zu cases were not run",
+				 run_stage_names[ended], missing, result->planned);
 	else if (missing)
-		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
-				CAUSE_NONE, "the run is %s: %zu of %zu cases were not run",
-				result->state, missing, result->planned);
+		run_findings_add(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
+				 CAUSE_NONE, "the run is %s: %zu of %zu cases were not run",
+				 result->state, missing, result->planned);
 	else if (result->state && strcmp(result->state, "complete") != 0)
-		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
-				CAUSE_NONE, "the run is %s and did not finish", result->state);
+		run_findings_add(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
+				 CAUSE_NONE, "the run is %s and did not finish", result->state);
 }
 
 /* A run without any measured case fails, even if a limit on the node is met. */
-static void judge_nothing(const struct judge_input *input, struct verdicts *verdicts)
+static void run_findings_nothing(const struct judge_input *input, struct verdicts *verdicts)
 {
 	for (size_t r = 0; r < input->count; r++)
 		for (size_t i = 0; i < input->results[r].case_count; i++)
 			if (input->results[r].cases[i].status != CASE_SKIPPED)
 				return;
 	if (input->count)
-		judging_finding(verdicts, &input->results[0], NULL, NULL, ASPECT_NONE, VERDICT_FAIL,
-				CAUSE_NONE, "no case was measured");
+		run_findings_add(verdicts, &input->results[0], NULL, NULL, ASPECT_NONE,
+				 VERDICT_FAIL, CAUSE_NONE, "no case was measured");
 }
 
 /* A node without a complete result is never accepted, whatever the others measured. */
-static void judge_lost_nodes(const struct result *result, struct verdicts *verdicts)
+static void run_findings_lost_nodes(const struct result *result, struct verdicts *verdicts)
 {
 	bool *told = xcalloc(result->node_count + 1, sizeof(*told));
 
@@ -367,10 +374,10 @@ static void judge_lost_nodes(const struct result *result, struct verdicts *verdi
 		if (node->status == NODE_OK || told[i])
 			continue;
 		names = result_nodes_ended_alike(result, i, told, &count);
-		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
-				CAUSE_NONE, "node%s %s %s %s%s%s: %s", text_plural(count), names,
-				count == 1 ? "is" : "are", node_status_name(node->status),
-				*node->lost_at ? " at " : "", node->lost_at, node->reason);
+		run_findings_add(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR,
+				 CAUSE_NONE, "node%s %s %s %s%s%s: %s", text_plural(count), names,
+				 count == 1 ? "is" : "are", node_status_name(node->status),
+				 *node->lost_at ? " at " : "", node->lost_at, node->reason);
 		free(names);
 	}
 	free(told);
@@ -379,27 +386,27 @@ static void judge_lost_nodes(const struct result *result, struct verdicts *verdi
 void judge_run_findings(const struct judge_input *input, struct verdicts *verdicts)
 {
 	judge_health(input, verdicts);
-	judge_nothing(input, verdicts);
+	run_findings_nothing(input, verdicts);
 	for (size_t r = 0; r < input->count; r++) {
 		const struct result *result = &input->results[r];
 
 		for (size_t i = 0; i < result->case_count; i++) {
-			judge_wrong(result, &result->cases[i], verdicts);
-			judge_throttling(result, &result->cases[i], verdicts);
-			judge_lost(result, &result->cases[i], verdicts);
+			run_findings_wrong(result, &result->cases[i], verdicts);
+			run_findings_throttling(result, &result->cases[i], verdicts);
+			run_findings_lost(result, &result->cases[i], verdicts);
 		}
 		/* Counted faults, such as memory errors, during and between the cases. */
 		for (size_t i = 0; i < result->case_count; i++) {
 			const struct case_result *c = &result->cases[i];
 
-			judge_readings(result, c, &c->before, &c->after, "during the case",
-				       verdicts);
-			judge_watches(result, c, verdicts);
+			run_findings_readings(result, c, &c->before, &c->after, "during the case",
+					      verdicts);
+			run_findings_watches(result, c, verdicts);
 		}
-		judge_gaps(result, verdicts);
+		run_findings_gaps(result, verdicts);
 		judge_link_errors(result, verdicts);
-		judge_end(result, verdicts);
-		judge_lost_nodes(result, verdicts);
+		run_findings_end(result, verdicts);
+		run_findings_lost_nodes(result, verdicts);
 	}
 }
 
@@ -413,7 +420,7 @@ static bool run_findings_case_has_error_check(const struct verdicts *verdicts, c
 }
 
 /* Reports cases without an error that were never verified and that no limit reported. */
-static void judge_unverified(const struct result *result, struct verdicts *verdicts)
+static void run_findings_unverified(const struct result *result, struct verdicts *verdicts)
 {
 	const struct case_result *first = NULL;
 	size_t count = 0;
@@ -421,23 +428,23 @@ static void judge_unverified(const struct result *result, struct verdicts *verdi
 	for (size_t i = 0; i < result->case_count; i++) {
 		const struct case_result *c = &result->cases[i];
 
-		if (c->status != CASE_OK || case_is_verified(c) ||
+		if (c->status != CASE_OK || result_outcome_case_is_verified(c) ||
 		    run_findings_case_has_error_check(verdicts, c->id))
 			continue;
 		first = first ? first : c;
 		count++;
 	}
 	if (count)
-		judging_finding(verdicts, result, first, NULL, ASPECT_CORRECTNESS, VERDICT_ERROR,
-				CAUSE_NONE, "the result of this case%s was never verified",
-				count > 1 ? " and of other cases" : "");
+		run_findings_add(verdicts, result, first, NULL, ASPECT_CORRECTNESS, VERDICT_ERROR,
+				 CAUSE_NONE, "the result of this case%s was never verified",
+				 count > 1 ? " and of other cases" : "");
 }
 
 /* One failing case may be at fault itself; several different ones point to the device. */
 #define UNUSABLE_CASES 2
 
 /* Reports a device on which every case failed. Cases with several devices do not count. */
-static void judge_unusable(const struct result *result, struct verdicts *verdicts)
+static void run_findings_unusable(const struct result *result, struct verdicts *verdicts)
 {
 	for (size_t d = 0; d < result->device_count; d++) {
 		const char *id = result->devices[d].id, *reason = NULL;
@@ -458,29 +465,29 @@ static void judge_unusable(const struct result *result, struct verdicts *verdict
 		}
 		if (others || lost < UNUSABLE_CASES)
 			continue;
-		judging_finding(verdicts, result, NULL, id, ASPECT_NONE, VERDICT_FAIL,
-				CAUSE_GPU_UNUSABLE,
-				"all %zu cases on this device failed; first error: %s", lost,
-				reason);
+		run_findings_add(verdicts, result, NULL, id, ASPECT_NONE, VERDICT_FAIL,
+				 CAUSE_GPU_UNUSABLE,
+				 "all %zu cases on this device failed; first error: %s", lost,
+				 reason);
 	}
 }
 
 /* A crash is a finding about the machine even without a limit. */
-void judge_errors(const struct judge_input *input, struct verdicts *verdicts)
+void run_findings_errors(const struct judge_input *input, struct verdicts *verdicts)
 {
 	for (size_t r = 0; r < input->count; r++) {
 		const struct result *result = &input->results[r];
 
-		judge_unverified(result, verdicts);
-		judge_unusable(result, verdicts);
+		run_findings_unverified(result, verdicts);
+		run_findings_unusable(result, verdicts);
 		for (size_t i = 0; i < result->case_count; i++) {
 			const struct case_result *c = &result->cases[i];
 
 			if (c->status == CASE_ERROR &&
 			    !run_findings_case_has_error_check(verdicts, c->id))
-				judging_finding(verdicts, result, c, known_device(c), ASPECT_NONE,
-						VERDICT_ERROR, CAUSE_NONE,
-						"the case ended in an error: %s", c->reason);
+				run_findings_add(verdicts, result, c, run_findings_known_device(c),
+						 ASPECT_NONE, VERDICT_ERROR, CAUSE_NONE,
+						 "the case ended in an error: %s", c->reason);
 		}
 	}
 }

@@ -34,14 +34,14 @@ bool judge_names_suspect(const struct result *result, const struct finding *f)
 	       (strcmp(f->topic, FINDING_NODE) == 0 || strcmp(f->topic, FINDING_LINK) == 0);
 }
 
-static int suspects_by_name(const void *a, const void *b)
+static int judge_suspects_by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct node_look *)a)->node->name,
 		      ((const struct node_look *)b)->node->name);
 }
 
-static struct node_look *suspects_node_look_find(struct node_look *looks, size_t count,
-						 const char *name, size_t length)
+static struct node_look *judge_suspects_node_look_find(struct node_look *looks, size_t count,
+						       const char *name, size_t length)
 {
 	size_t low = 0, high = count;
 
@@ -61,12 +61,12 @@ static struct node_look *suspects_node_look_find(struct node_look *looks, size_t
 	return NULL;
 }
 
-static void note_suspect(struct node_look *looks, size_t count, const struct finding *f)
+static void judge_suspects_note(struct node_look *looks, size_t count, const struct finding *f)
 {
 	struct node_look *look = NULL;
 
 	if (strcmp(f->topic, FINDING_NODE) == 0)
-		look = suspects_node_look_find(looks, count, f->node, strlen(f->node));
+		look = judge_suspects_node_look_find(looks, count, f->node, strlen(f->node));
 	if (look && f->severity == SEVERITY_WARNING)
 		look->doubt = f->text;
 	if (look && f->severity == SEVERITY_ERROR && !look->named++) {
@@ -76,7 +76,7 @@ static void note_suspect(struct node_look *looks, size_t count, const struct fin
 }
 
 /* True for cases of suites that measure one point over rounds of pairs. */
-static bool suspects_is_of_round(const struct result *result, const struct case_result *c)
+static bool judge_suspects_is_of_round(const struct result *result, const struct case_result *c)
 {
 	const struct presentation *p = result_presentation(result, c->suite);
 	const struct role_row *round = p ? presentation_role(p, ROLE_ROUND, NULL) : NULL;
@@ -84,23 +84,24 @@ static bool suspects_is_of_round(const struct result *result, const struct case_
 	return c->status == CASE_OK && round && case_parameter(c, round->name);
 }
 
-static struct node_look *suspects_node_looks_make(const struct result *result)
+static struct node_look *judge_suspects_node_looks_make(const struct result *result)
 {
 	size_t count = result->node_count;
 	struct node_look *looks = xcalloc(count + 1, sizeof(*looks));
 
 	for (size_t i = 0; i < count; i++)
 		looks[i].node = &result->nodes[i];
-	qsort(looks, count, sizeof(*looks), suspects_by_name);
+	qsort(looks, count, sizeof(*looks), judge_suspects_by_name);
 	for (size_t i = 0; i < result->postflight_count; i++)
-		note_suspect(looks, count, &result->postflight[i]);
+		judge_suspects_note(looks, count, &result->postflight[i]);
 	for (size_t i = 0; i < result->case_count; i++) {
 		const struct case_result *c = &result->cases[i];
 
-		for (size_t d = 0; d < c->device_count && suspects_is_of_round(result, c); d++) {
+		for (size_t d = 0; d < c->device_count && judge_suspects_is_of_round(result, c);
+		     d++) {
 			struct node_look *look =
-				suspects_node_look_find(looks, count, c->devices[d],
-							device_node_length(c->devices[d]));
+				judge_suspects_node_look_find(looks, count, c->devices[d],
+							      device_node_length(c->devices[d]));
 
 			if (look &&
 			    (!d || !device_ids_share_node(c->devices[d], c->devices[d - 1])))
@@ -110,25 +111,26 @@ static struct node_look *suspects_node_looks_make(const struct result *result)
 	return looks;
 }
 
-static bool is_selected(const struct result *result, const struct limit *limit,
-			const struct result_node *node)
+static bool judge_suspects_is_selected(const struct result *result, const struct limit *limit,
+				       const struct result_node *node)
 {
 	for (size_t i = 0; i < result->device_count; i++)
 		if (device_id_is_of_node(result->devices[i].id, node->name) &&
-		    limit_admits(limit, &result->devices[i]))
+		    judge_limits_admits(limit, &result->devices[i]))
 			return true;
 	return !limit->condition_count;
 }
 
-static void say_fault(struct verdict_check *check, const char *why, const char *text)
+static void judge_suspects_say_fault(struct verdict_check *check, const char *why, const char *text)
 {
-	judging_take(&check->reason, xasprintf("%s: %s", why, text));
+	run_findings_take(&check->reason, xasprintf("%s: %s", why, text));
 	check->cause = CAUSE_NODE_NETWORK;
 }
 
 /* `compared`: number of nodes that were part of a pair. */
-static void judge_look(const struct result *result, const struct limit *limit,
-		       const struct node_look *look, size_t compared, struct verdicts *verdicts)
+static void judge_suspects_look(const struct result *result, const struct limit *limit,
+				const struct node_look *look, size_t compared,
+				struct verdicts *verdicts)
 {
 	bool known = look->named || (!look->doubt && look->pairs && compared >= COMPARED_LEAST);
 	struct verdict_check *check =
@@ -139,37 +141,40 @@ static void judge_look(const struct result *result, const struct limit *limit,
 						   "node; measure at least three nodes"
 						 : "no pair with this node was measured");
 
-	judging_take(&check->devices, node_devices(result, look->node));
+	run_findings_take(&check->devices, health_node_devices(result, look->node));
 	if (!known && !look->doubt && limit->allow_skipped)
-		check_decide(check, limit, VERDICT_SKIP, NULL);
+		judge_check_decide(check, limit, VERDICT_SKIP, NULL);
 	if (look->named) {
-		say_fault(check, look->why, look->text);
+		judge_suspects_say_fault(check, look->why, look->text);
 	} else if (known) {
-		judging_take(&check->reason,
-			     xasprintf("node %s: %zu case%s with other nodes", look->node->name,
-				       look->pairs, text_plural(look->pairs)));
+		run_findings_take(&check->reason, xasprintf("node %s: %zu case%s with other nodes",
+							    look->node->name, look->pairs,
+							    text_plural(look->pairs)));
 	}
 }
 
 /* Adds a check to both nodes of a slow link if neither is slow with other nodes. */
-static void judge_link(const struct result *result, const struct limit *limit,
-		       const struct finding *f, struct node_look *looks, struct verdicts *verdicts)
+static void judge_suspects_link(const struct result *result, const struct limit *limit,
+				const struct finding *f, struct node_look *looks,
+				struct verdicts *verdicts)
 {
 	const struct node_look *a =
-		suspects_node_look_find(looks, result->node_count, f->node, strlen(f->node));
-	const struct node_look *b = suspects_node_look_find(looks, result->node_count,
-							    f->other_node, strlen(f->other_node));
+		judge_suspects_node_look_find(looks, result->node_count, f->node, strlen(f->node));
+	const struct node_look *b =
+		judge_suspects_node_look_find(looks, result->node_count, f->other_node,
+					      strlen(f->other_node));
 	struct verdict_check *check;
 	char *of_a, *of_b;
 
 	if (!a || !b ||
-	    !(is_selected(result, limit, a->node) || is_selected(result, limit, b->node)))
+	    !(judge_suspects_is_selected(result, limit, a->node) ||
+	      judge_suspects_is_selected(result, limit, b->node)))
 		return;
-	of_a = node_devices(result, a->node);
-	of_b = node_devices(result, b->node);
+	of_a = health_node_devices(result, a->node);
+	of_b = health_node_devices(result, b->node);
 	check = judging_node_check(verdicts, limit, &limit->max, AT_MOST, 1, NULL);
-	judging_take(&check->devices, xasprintf("%s,%s", of_a, of_b));
-	say_fault(check, f->subject, f->text);
+	run_findings_take(&check->devices, xasprintf("%s,%s", of_a, of_b));
+	judge_suspects_say_fault(check, f->subject, f->text);
 	free(of_a);
 	free(of_b);
 }
@@ -186,8 +191,8 @@ struct rail_look {
 #define RAILS_LEAST 3
 
 /* True if both cases measured the same of the same pair, over different rails. */
-static bool suspects_differ_in_rail(const struct case_result *a, const struct case_result *b,
-				    const char *rail)
+static bool judge_suspects_differ_in_rail(const struct case_result *a, const struct case_result *b,
+					  const char *rail)
 {
 	if (strcmp(a->suite, b->suite) != 0 || a->parameter_count != b->parameter_count)
 		return false;
@@ -200,7 +205,7 @@ static bool suspects_differ_in_rail(const struct case_result *a, const struct ca
 	return true;
 }
 
-static const char *suspects_rail_of(const struct result *result, const struct case_result *c)
+static const char *judge_suspects_rail_of(const struct result *result, const struct case_result *c)
 {
 	const struct presentation *p = result_presentation(result, c->suite);
 	const struct role_row *rail = p ? presentation_role(p, ROLE_RAIL, NULL) : NULL;
@@ -209,10 +214,10 @@ static const char *suspects_rail_of(const struct result *result, const struct ca
 }
 
 /* Compares a rail with those that measured the same in the same round. */
-static void suspects_compare_rail(const struct result *result, const struct case_result *c,
-				  struct rail_look *worst)
+static void judge_suspects_compare_rail(const struct result *result, const struct case_result *c,
+					struct rail_look *worst)
 {
-	const char *rail = suspects_rail_of(result, c);
+	const char *rail = judge_suspects_rail_of(result, c);
 	const struct metric_value *own = NULL;
 	double *others, ratio;
 	size_t count = 0;
@@ -226,7 +231,7 @@ static void suspects_compare_rail(const struct result *result, const struct case
 		const struct case_result *other = &result->cases[i];
 		const struct metric_value *m =
 			other != c && other->status == CASE_OK &&
-					suspects_differ_in_rail(c, other, rail)
+					judge_suspects_differ_in_rail(c, other, rail)
 				? case_metric(other, own->name)
 				: NULL;
 
@@ -246,34 +251,34 @@ static void suspects_compare_rail(const struct result *result, const struct case
 }
 
 /* A limit on the rate of pairs, which judges the link of two nodes; NULL: none. */
-static const struct limit *suspects_limit_of_link(const struct judge_input *input)
+static const struct limit *judge_suspects_limit_of_link(const struct judge_input *input)
 {
 	const struct result *result = &input->results[0];
 
 	for (size_t k = 0; k < input->limits->count; k++)
 		for (size_t i = 0; i < result->case_count; i++)
-			if (suspects_is_of_round(result, &result->cases[i]) &&
-			    limit_selects(&input->limits->items[k], &result->cases[i], ""))
+			if (judge_suspects_is_of_round(result, &result->cases[i]) &&
+			    judge_limits_selects(&input->limits->items[k], &result->cases[i], ""))
 				return &input->limits->items[k];
 	return NULL;
 }
 
 /* Two nodes do not show which one is slow. Adds one check for both. */
-static void judge_two_nodes(const struct judge_input *input, const struct limit *limit,
-			    const struct node_look *looks, struct verdicts *verdicts)
+static void judge_suspects_two_nodes(const struct judge_input *input, const struct limit *limit,
+				     const struct node_look *looks, struct verdicts *verdicts)
 {
 	const struct result *result = &input->results[0];
-	const struct limit *of_link = suspects_limit_of_link(input);
+	const struct limit *of_link = judge_suspects_limit_of_link(input);
 	struct rail_look worst = { .ratio = (double)NAN };
 	struct text devices = TEXT_EMPTY;
 	struct verdict_check *check;
 
 	for (size_t i = 0; i < result->case_count; i++)
-		if (suspects_is_of_round(result, &result->cases[i]))
-			suspects_compare_rail(result, &result->cases[i], &worst);
+		if (judge_suspects_is_of_round(result, &result->cases[i]))
+			judge_suspects_compare_rail(result, &result->cases[i], &worst);
 	for (size_t i = 0; i < result->node_count; i++)
 		if (looks[i].pairs) {
-			char *own = node_devices(result, looks[i].node);
+			char *own = health_node_devices(result, looks[i].node);
 
 			text_addf(&devices, "%s%s", devices.length ? "," : "", own);
 			free(own);
@@ -283,21 +288,23 @@ static void judge_two_nodes(const struct judge_input *input, const struct limit 
 		worst.rails ? (double)(worst.ratio < 1 - RAIL_MARGIN) : (double)NAN,
 		"two nodes do not show which one is slow, and no limit judges their link; add a "
 		"limit on the rate of pairs (gpuproof config show fabric), or a third node");
-	judging_take(&check->devices, text_detach(&devices));
+	run_findings_take(&check->devices, text_detach(&devices));
 	if (worst.rails && check->verdict != VERDICT_PASS)
-		judging_take(&check->reason,
-			     xasprintf("link of both nodes: rail %s is %.0f %% slower than the "
-				       "median of the other %zu",
-				       worst.name, 100 * (1 - worst.ratio), worst.rails - 1));
+		run_findings_take(&check->reason,
+				  xasprintf("link of both nodes: rail %s is %.0f %% slower than "
+					    "the "
+					    "median of the other %zu",
+					    worst.name, 100 * (1 - worst.ratio), worst.rails - 1));
 	else if (worst.rails)
-		judging_take(&check->reason,
-			     xasprintf("the %zu rails between both nodes agree within %.0f %%",
-				       worst.rails, 100 * RAIL_MARGIN));
+		run_findings_take(&check->reason,
+				  xasprintf("the %zu rails between both nodes agree within %.0f %%",
+					    worst.rails, 100 * RAIL_MARGIN));
 	else if (of_link)
-		check_decide(check, limit, VERDICT_SKIP,
-			     "two nodes do not show which one is slow; [limit %s] judges their "
-			     "link",
-			     of_link->name);
+		judge_check_decide(check, limit, VERDICT_SKIP,
+				   "two nodes do not show which one is slow; [limit %s] judges "
+				   "their "
+				   "link",
+				   of_link->name);
 	if (worst.rails && check->verdict != VERDICT_PASS)
 		check->cause = CAUSE_NODE_NETWORK;
 	check->accepted = check->accepted || check->verdict == VERDICT_SKIP;
@@ -317,22 +324,23 @@ void judge_suspects(const struct judge_input *input, const struct limit *limit,
 					   "this value exists only in multi-node runs");
 		return;
 	}
-	looks = suspects_node_looks_make(result);
+	looks = judge_suspects_node_looks_make(result);
 	for (size_t i = 0; i < result->node_count; i++)
 		compared += looks[i].pairs > 0;
 	for (size_t i = 0; i < result->node_count; i++)
 		open = open || looks[i].named || looks[i].doubt;
 	two = compared == 2 && !open;
 	if (two)
-		judge_two_nodes(input, limit, looks, verdicts);
+		judge_suspects_two_nodes(input, limit, looks, verdicts);
 	/* A node without a complete result has its own check. */
 	for (size_t i = 0; i < result->node_count; i++)
 		if ((looks[i].node->status == NODE_OK || looks[i].named) &&
-		    !(two && looks[i].pairs) && is_selected(result, limit, looks[i].node))
-			judge_look(result, limit, &looks[i], compared, verdicts);
+		    !(two && looks[i].pairs) &&
+		    judge_suspects_is_selected(result, limit, looks[i].node))
+			judge_suspects_look(result, limit, &looks[i], compared, verdicts);
 	for (size_t i = 0; i < result->postflight_count; i++)
 		if (judge_names_suspect(result, &result->postflight[i]) &&
 		    strcmp(result->postflight[i].topic, FINDING_LINK) == 0)
-			judge_link(result, limit, &result->postflight[i], looks, verdicts);
+			judge_suspects_link(result, limit, &result->postflight[i], looks, verdicts);
 	free(looks);
 }

@@ -24,7 +24,7 @@ static bool readings_are_enough(const struct run *run, const struct readings *r,
 	first->stop = STOP_CONVERGED;
 	if (n < least)
 		return false;
-	if (half_width(first->samples, first->count, &drifts) <= rules->target)
+	if (stats_median_half_width(first->samples, first->count, &drifts) <= rules->target)
 		return true;
 	first->stop = n >= rules->max_samples ? STOP_MAX_SAMPLES : STOP_MAX_TIME;
 	return n >= rules->max_samples || clock_seconds() - began >= rules->max_seconds;

@@ -30,7 +30,7 @@ struct power_watch {
 #define POWER_READING_SECONDS 0.05
 
 /* `context`: a struct power_watch with run and interval set; a second call does nothing. */
-static void power_watch_begin(void *context)
+static void measure_run_power_watch_begin(void *context)
 {
 	struct power_watch *p = context;
 	struct run *run = p->run;
@@ -40,16 +40,16 @@ static void power_watch_begin(void *context)
 	p->began = clock_seconds();
 	p->recorders = xcalloc(run->device_count + 1, sizeof(struct watch_recorder *));
 	for (size_t i = 0; i < run->device_count; i++)
-		p->recorders[i] =
-			watch_begin(run->devices[i], fmin(POWER_READING_SECONDS, p->interval),
-				    p->interval);
+		p->recorders[i] = telemetry_watch_begin(run->devices[i],
+							fmin(POWER_READING_SECONDS, p->interval),
+							p->interval);
 }
 
 /*
  * With `keep` the curves replace those of the result, and the call is collective. Does nothing if
  * none was started.
  */
-static void power_watch_end(const struct power_watch *p, bool keep)
+static void measure_run_power_watch_end(const struct power_watch *p, bool keep)
 {
 	struct case_result *result = p->run->result;
 	struct world *world = p->run->world;
@@ -66,13 +66,13 @@ static void power_watch_end(const struct power_watch *p, bool keep)
 	for (size_t i = 0; i < p->run->device_count; i++) {
 		struct watch watch;
 
-		watch_end(p->recorders[i], &watch);
-		watch_release_other_than_power(&watch);
+		telemetry_watch_end(p->recorders[i], &watch);
+		telemetry_watch_release_other_than_power(&watch);
 		watch.offset = p->run->phases ? p->began - p->run->phases->began : 0;
 		if (!keep) {
 			watch_release(&watch);
 		} else if (world && world->size > 1) {
-			watch_gather(world, &watch, result);
+			telemetry_watch_gather(world, &watch, result);
 		} else {
 			ARRAY_GROW(result->watches, result->watch_count, result->watch_capacity);
 			result->watches[result->watch_count++] = watch;
@@ -80,7 +80,7 @@ static void power_watch_end(const struct power_watch *p, bool keep)
 	}
 	kept = 0;
 	for (size_t i = 0; keep && i < result->watch_count; i++) {
-		if (watch_has_power(&result->watches[i]))
+		if (telemetry_watch_has_power(&result->watches[i]))
 			result->watches[kept++] = result->watches[i];
 		else
 			watch_release(&result->watches[i]);
@@ -113,7 +113,7 @@ static void run_end_watch(struct run *run, struct series *const *series, size_t 
 }
 
 /* Measures the second half of a rest, because power falls for a while after work. */
-static void measure_idle(struct run *run)
+static void measure_run_idle(struct run *run)
 {
 	double half = run->sampler.rules->energy_seconds / 2;
 	struct energy_meter *meter;
@@ -131,7 +131,7 @@ static void run_watch_load(struct power_watch *power)
 	const struct sampling *rules = power->run->sampler.rules;
 
 	power->interval = (rules->preheat_seconds + rules->least_seconds) / (2 * POWER_POINTS);
-	power_watch_begin(power);
+	measure_run_power_watch_begin(power);
 }
 
 enum status run_sample(struct run *run, const struct workload *workload, const char *name,
@@ -151,7 +151,7 @@ enum status run_sample(struct run *run, const struct workload *workload, const c
 	if (rules->least_seconds > 0 && !workload->unwatched)
 		run_watch_load(&power);
 	if (with_energy) {
-		run->sampler.energy_begins = power_watch_begin;
+		run->sampler.energy_begins = measure_run_power_watch_begin;
 		run->sampler.energy_context = &power;
 		run->sampler.energy = &run->energy;
 		run->sampler.energy_devices = run->devices;
@@ -164,8 +164,8 @@ enum status run_sample(struct run *run, const struct workload *workload, const c
 	run->sampler.energy = NULL;
 	run->sampler.energy_begins = NULL;
 	if (with_energy && status == STATUS_OK)
-		measure_idle(run);
-	power_watch_end(&power, status == STATUS_OK);
+		measure_run_idle(run);
+	measure_run_power_watch_end(&power, status == STATUS_OK);
 	phases_enter(run->phases, around);
 	return status;
 }
@@ -208,7 +208,7 @@ enum status run_sample_together(struct run *const *runs, const struct workload *
 	status = sample_together(samplers, workloads, pace, series, count, errs);
 	for (size_t i = 0; i < count; i++) {
 		run_end_watch(runs[i], &series[i], 1);
-		power_watch_end(&power[i], status == STATUS_OK);
+		measure_run_power_watch_end(&power[i], status == STATUS_OK);
 	}
 	free(power);
 	free(samplers);
@@ -270,7 +270,7 @@ static struct metric_value *run_add_metric(struct run *run, const char *name, st
 		.n = n,
 		.series = xstrdup(series),
 	};
-	if (!metric_find(name))
+	if (!schema_metric_find(name))
 		value->kind = metric_kind_of(metric, result);
 	return value;
 }
@@ -282,7 +282,8 @@ static struct level run_level_of(const struct series *series)
 	struct level level = { s->median, s->low, s->high };
 
 	if (series->load)
-		level.value = load_mean(series->samples, series->count, &level.low, &level.high);
+		level.value = stats_median_load_mean(series->samples, series->count, &level.low,
+						     &level.high);
 	return level;
 }
 
@@ -312,7 +313,7 @@ void run_rate(struct run *run, const char *name, double amount, const struct ser
 }
 
 /* Distances of a median from the ends of its interval, on a log scale. */
-static double level_distance_below(const struct level *l)
+static double measure_run_level_distance_below(const struct level *l)
 {
 	return l->low > 0 ? log(l->value / l->low) : NAN;
 }
@@ -322,8 +323,8 @@ void run_quotient(struct run *run, const char *name, double factor, const struct
 {
 	const struct level a = run_level_of(series), b = run_level_of(divisor);
 	double quotient = b.value > 0 ? factor * a.value / b.value : NAN;
-	double below = root_sum_square(level_distance_below(&a), log(b.high / b.value)),
-	       above = root_sum_square(log(a.high / a.value), level_distance_below(&b));
+	double below = root_sum_square(measure_run_level_distance_below(&a), log(b.high / b.value)),
+	       above = root_sum_square(log(a.high / a.value), measure_run_level_distance_below(&b));
 
 	run_add_metric(run, name,
 		       (struct level){ quotient, quotient * exp(-below), quotient * exp(above) },
@@ -483,7 +484,7 @@ void run_note(struct run *run, const char *format, ...)
 #define MOST_PATHS 64 /* code paths of a case */
 
 /* Devices of one module share its record. */
-static bool first_of_module(const struct run *run, size_t which)
+static bool measure_run_first_of_module(const struct run *run, size_t which)
 {
 	for (size_t i = 0; i < which; i++)
 		if (run->devices[i]->backend == run->devices[which]->backend)
@@ -496,7 +497,7 @@ void run_forget_paths(const struct run *run)
 	struct code_path old[MOST_PATHS];
 
 	for (size_t i = 0; i < run->device_count; i++)
-		if (first_of_module(run, i))
+		if (measure_run_first_of_module(run, i))
 			run->devices[i]->backend->paths(old, MOST_PATHS);
 }
 
@@ -518,7 +519,8 @@ void run_record_paths(const struct run *run)
 
 	for (size_t i = 0; i < run->device_count; i++) {
 		const struct backend *backend = run->devices[i]->backend;
-		size_t count = first_of_module(run, i) ? backend->paths(paths, MOST_PATHS) : 0;
+		size_t count =
+			measure_run_first_of_module(run, i) ? backend->paths(paths, MOST_PATHS) : 0;
 
 		for (size_t k = 0; k < count; k++)
 			if (paths[k].path[0])

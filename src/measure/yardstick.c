@@ -105,7 +105,7 @@ static void *yardstick_echo_bytes(void *state)
 	return NULL;
 }
 
-static double sample_wake_up(void *state)
+static double yardstick_sample_wake_up(void *state)
 {
 	const struct waking *w = state;
 	double began = clock_seconds();
@@ -135,32 +135,32 @@ static void yardstick_sample_quantity(struct yardstick *y, size_t quantity, quan
 	}
 }
 
-static void close_pipe(const int *ends)
+static void yardstick_close_pipe(const int *ends)
 {
 	close(ends[0]);
 	close(ends[1]);
 }
 
-static void take_wake_ups(struct yardstick *y, size_t quantity)
+static void yardstick_take_wake_ups(struct yardstick *y, size_t quantity)
 {
 	struct waking w;
 
 	if (pipe(w.there) != 0)
 		return;
 	if (pipe(w.back) != 0) {
-		close_pipe(w.there);
+		yardstick_close_pipe(w.there);
 		return;
 	}
 	if (parallel_thread_start(&w.thread, yardstick_echo_bytes, &w) == 0) {
-		yardstick_sample_quantity(y, quantity, sample_wake_up, &w);
+		yardstick_sample_quantity(y, quantity, yardstick_sample_wake_up, &w);
 		/* Closing its end of the pipe ends the thread. */
 		close(w.there[1]);
 		pthread_join(w.thread, NULL);
 		close(w.there[0]);
 	} else {
-		close_pipe(w.there);
+		yardstick_close_pipe(w.there);
 	}
-	close_pipe(w.back);
+	yardstick_close_pipe(w.back);
 }
 
 void yardstick_take(struct yardstick *y)
@@ -170,7 +170,7 @@ void yardstick_take(struct yardstick *y)
 	yardstick_sample_quantity(y, 0, yardstick_sample_multiply, &x);
 	yardstick_sample_quantity(y, 1, yardstick_sample_call, NULL);
 	yardstick_sample_quantity(y, 2, yardstick_sample_page_fault, NULL);
-	take_wake_ups(y, 3);
+	yardstick_take_wake_ups(y, 3);
 }
 
 static void yardstick_store_metric(struct metric_value *m, const char *name, const double *samples,
@@ -188,7 +188,7 @@ static void yardstick_store_metric(struct metric_value *m, const char *name, con
 				    .high = (double)NAN,
 				    .n = n,
 				    .series = xstrdup("") };
-	median_interval(sorted, n, autocorrelation(samples, n), &m->low, &m->high);
+	median_interval(sorted, n, stats_median_autocorrelation(samples, n), &m->low, &m->high);
 }
 
 void yardstick_store(const struct yardstick *y, struct result *result)

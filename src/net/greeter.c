@@ -64,21 +64,21 @@ int greeter_fd(const struct greeter *g)
 }
 
 /* Removes a caller from the list; its descriptor stays open. */
-static void forget_caller(struct greeter *g, size_t i)
+static void greeter_forget_caller(struct greeter *g, size_t i)
 {
 	memmove(&g->callers[i], &g->callers[i + 1], (g->count - i - 1) * sizeof(g->callers[0]));
 	g->count--;
 }
 
-static void close_caller(struct greeter *g, size_t i)
+static void greeter_close_caller(struct greeter *g, size_t i)
 {
 	close(g->callers[i].fd);
-	forget_caller(g, i);
+	greeter_forget_caller(g, i);
 	g->closed++;
 }
 
 /* Reads no byte beyond the hello. False: the caller has disconnected. */
-static bool read_hello(const struct greeter *g, struct caller *c)
+static bool greeter_read_hello(const struct greeter *g, struct caller *c)
 {
 	while (c->have < g->hello_bytes) {
 		ssize_t n = recv(c->fd, c->hello + c->have, g->hello_bytes - c->have, MSG_DONTWAIT);
@@ -97,20 +97,20 @@ static bool read_hello(const struct greeter *g, struct caller *c)
  * Makes room: closes the oldest caller whose hello is still incomplete. False: all are complete,
  * and greeter_next() must return them first.
  */
-static bool close_oldest_silent(struct greeter *g)
+static bool greeter_close_oldest_silent(struct greeter *g)
 {
 	for (size_t i = 0; i < g->count; i++) {
 		struct caller *c = &g->callers[i];
 
-		if (read_hello(g, c) && c->have == g->hello_bytes)
+		if (greeter_read_hello(g, c) && c->have == g->hello_bytes)
 			continue;
-		close_caller(g, i);
+		greeter_close_caller(g, i);
 		return true;
 	}
 	return false;
 }
 
-static void add_caller(struct greeter *g, int fd, const struct net_address *from)
+static void greeter_add_caller(struct greeter *g, int fd, const struct net_address *from)
 {
 	struct caller *c;
 	int on = 1;
@@ -120,10 +120,10 @@ static void add_caller(struct greeter *g, int fd, const struct net_address *from
 	*c = (struct caller){ .fd = fd, .since = clock_seconds() };
 	net_address_text(from, c->from);
 	if (!greeter_watch_for_input(g, fd))
-		close_caller(g, g->count - 1);
+		greeter_close_caller(g, g->count - 1);
 }
 
-static void accept_callers(struct greeter *g)
+static void greeter_accept_callers(struct greeter *g)
 {
 	/*
 	 * At most as many per call as there is room for, so that a flood of connections does not
@@ -134,14 +134,14 @@ static void accept_callers(struct greeter *g)
 		socklen_t length = sizeof(from);
 		int fd;
 
-		if (g->count > GREETER_MOST && !close_oldest_silent(g))
+		if (g->count > GREETER_MOST && !greeter_close_oldest_silent(g))
 			return;
 		fd = accept4(g->listener, &from.any, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd >= 0)
-			add_caller(g, fd, &from);
+			greeter_add_caller(g, fd, &from);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 			 errno == ENOMEM) {
-			if (g->count && !close_oldest_silent(g))
+			if (g->count && !greeter_close_oldest_silent(g))
 				return;
 			if (!g->count) {
 				epoll_ctl(g->poll, EPOLL_CTL_DEL, g->listener, NULL);
@@ -152,14 +152,15 @@ static void accept_callers(struct greeter *g)
 	}
 }
 
-static int hand_over_caller(struct greeter *g, size_t i, void *hello, char from[GREETER_FROM])
+static int greeter_hand_over_caller(struct greeter *g, size_t i, void *hello,
+				    char from[GREETER_FROM])
 {
 	int fd = g->callers[i].fd;
 
 	memcpy(hello, g->callers[i].hello, g->hello_bytes);
 	memcpy(from, g->callers[i].from, GREETER_FROM);
 	epoll_ctl(g->poll, EPOLL_CTL_DEL, fd, NULL);
-	forget_caller(g, i);
+	greeter_forget_caller(g, i);
 	return fd;
 }
 
@@ -169,16 +170,16 @@ int greeter_next(struct greeter *g, void *hello, char from[GREETER_FROM])
 
 	if (g->paused && now - g->paused > PAUSE_SECONDS && greeter_watch_for_input(g, g->listener))
 		g->paused = 0;
-	accept_callers(g);
+	greeter_accept_callers(g);
 	for (size_t i = 0; i < g->count;) {
 		struct caller *c = &g->callers[i];
 
-		if (!read_hello(g, c))
-			close_caller(g, i);
+		if (!greeter_read_hello(g, c))
+			greeter_close_caller(g, i);
 		else if (c->have == g->hello_bytes)
-			return hand_over_caller(g, i, hello, from);
+			return greeter_hand_over_caller(g, i, hello, from);
 		else if (now - c->since > GREETER_SECONDS)
-			close_caller(g, i);
+			greeter_close_caller(g, i);
 		else
 			i++;
 	}

@@ -112,7 +112,7 @@ enum status net_listen(const struct net_address *address, int *fd, struct net_ad
 }
 
 /* Waits until a pending connection is established or has failed. */
-static enum status finish_connecting(int fd, double seconds, struct error *err)
+static enum status net_finish_connecting(int fd, double seconds, struct error *err)
 {
 	struct pollfd waiting = { .fd = fd, .events = POLLOUT };
 	double limit = clock_seconds() + seconds, left = seconds;
@@ -143,7 +143,7 @@ enum status net_connect(const struct net_address *to, double seconds, int buffer
 		setsockopt(*fd, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof(buffer_bytes));
 	}
 	if (connect(*fd, &to->any, net_length(to)) != 0)
-		status = errno == EINPROGRESS ? finish_connecting(*fd, seconds, err)
+		status = errno == EINPROGRESS ? net_finish_connecting(*fd, seconds, err)
 					      : error_errno(err, "connect");
 	if (status != STATUS_OK) {
 		close(*fd);
@@ -190,8 +190,8 @@ static bool net_take_interface(const struct ifaddrs *i, struct net_address *out)
 }
 
 /* "eth0, lo": interfaces with an address; *out: the first of `interface`, IPv4 before IPv6. */
-static bool find_interface(const struct ifaddrs *all, const char *interface,
-			   struct net_address *out, struct text *known)
+static bool net_find_interface(const struct ifaddrs *all, const char *interface,
+			       struct net_address *out, struct text *known)
 {
 	struct net_address address;
 	bool found = false;
@@ -219,7 +219,7 @@ enum status net_interface_address(const char *interface, struct net_address *out
 		return STATUS_OK;
 	if (getifaddrs(&all) != 0)
 		return error_errno(err, "getifaddrs");
-	if (!find_interface(all, interface, out, &known))
+	if (!net_find_interface(all, interface, out, &known))
 		error_set(err, STATUS_USAGE,
 			  "interface %s does not exist or has no IPv4 or global IPv6 address; "
 			  "interfaces: %s",

@@ -35,7 +35,7 @@ void config_release(struct config *config)
 	memset(config, 0, sizeof(*config));
 }
 
-static bool override_is_suite(const struct document *d, const char *name, size_t length)
+static bool config_override_is_suite(const struct document *d, const char *name, size_t length)
 {
 	char *word = xstrndup(name, length);
 	bool found = schema_named(d->suites, word) != NULL;
@@ -48,14 +48,14 @@ static bool override_is_suite(const struct document *d, const char *name, size_t
 }
 
 /* "transfer:label" or "transfer" in the form of a section header: "suite transfer label". */
-static char *header_of(const struct document *d, const char *section)
+static char *config_header_of(const struct document *d, const char *section)
 {
 	bool whole = text_starts_with(section, "suite ") || text_starts_with(section, "limit ") ||
 		     text_starts_with(section, "limit:");
 	char *header;
 
 	/* For an unknown section that resembles no known one, lists the suites. */
-	if (!whole && (override_is_suite(d, section, strcspn(section, ":")) ||
+	if (!whole && (config_override_is_suite(d, section, strcspn(section, ":")) ||
 		       !text_nearest(section, section_kinds)))
 		header = xasprintf("suite %s", section);
 	else
@@ -67,8 +67,9 @@ static char *header_of(const struct document *d, const char *section)
 }
 
 /* The name of a suite alone selects all of its variants. */
-static void override_apply(struct document *d, struct ini_place place, const char *kind,
-			   const char *name, const char *label, const char *key, const char *value)
+static void config_override_apply(struct document *d, struct ini_place place, const char *kind,
+				  const char *name, const char *label, const char *key,
+				  const char *value)
 {
 	struct document_section *section;
 	size_t matches = 0;
@@ -77,7 +78,7 @@ static void override_apply(struct document *d, struct ini_place place, const cha
 		section = document_find(d, kind, name, label);
 		if (!section)
 			section = document_add_section(d, kind, name, label, place);
-		section_add_entry(section, key, xstrdup(value), false, place);
+		document_section_add_entry(section, key, xstrdup(value), false, place);
 		return;
 	}
 	for (size_t i = 0; i < d->section_count; i++) {
@@ -85,15 +86,15 @@ static void override_apply(struct document *d, struct ini_place place, const cha
 		if (strcmp(section->kind, kind) || strcmp(section->name, name) ||
 		    (*label && strcmp(section->label, label)))
 			continue;
-		section_add_entry(section, key, xstrdup(value), false, place);
+		document_section_add_entry(section, key, xstrdup(value), false, place);
 		matches++;
 	}
 	if (!matches)
 		document_problem(d, place, "the config has no %s",
-				 header_title(kind, name, label).text);
+				 plan_header_title(kind, name, label).text);
 }
 
-static char *override_trim(char *s)
+static char *config_override_trim(char *s)
 {
 	char *end = s + strlen(s);
 
@@ -102,8 +103,8 @@ static char *override_trim(char *s)
 	return s + strspn(s, " \t");
 }
 
-static void override_section(struct document *d, struct ini_place place, char *left,
-			     const char *value)
+static void config_override_section(struct document *d, struct ini_place place, char *left,
+				    const char *value)
 {
 	char *dot = strrchr(left, '.'), *kind, *name, *label, *header;
 
@@ -112,10 +113,11 @@ static void override_section(struct document *d, struct ini_place place, char *l
 		return;
 	}
 	*dot = '\0';
-	header = header_of(d, override_trim(left));
-	if (header_parse(d, place, header, &kind, &name, &label)) {
-		override_apply(d, place, kind, name, label,
-			       document_key(d, kind, override_trim(dot + 1), place), value);
+	header = config_header_of(d, config_override_trim(left));
+	if (plan_header_parse(d, place, header, &kind, &name, &label)) {
+		config_override_apply(d, place, kind, name, label,
+				      document_key(d, kind, config_override_trim(dot + 1), place),
+				      value);
 		free(kind);
 		free(name);
 		free(label);
@@ -124,7 +126,7 @@ static void override_section(struct document *d, struct ini_place place, char *l
 }
 
 /* Applies one `--set section.key=value`, after reading. */
-static void document_override(struct document *d, const char *text)
+static void config_document_override(struct document *d, const char *text)
 {
 	struct error err = ERROR_NONE;
 	struct ini_place place = { 0, 0 };
@@ -136,7 +138,7 @@ static void document_override(struct document *d, const char *text)
 	place.file = document_add_file(d, shown);
 	d->files[place.file].command_line = true;
 	free(shown);
-	value = equals ? document_replace_variables(equals + 1, true, &err) : NULL;
+	value = equals ? document_read_replace_variables(equals + 1, true, &err) : NULL;
 	if (!equals)
 		document_problem(d, place, "write --set section.key=value");
 	else if (!value)
@@ -144,7 +146,7 @@ static void document_override(struct document *d, const char *text)
 	if (value) {
 		char *left = xstrndup(text, (size_t)(equals - text));
 
-		override_section(d, place, left, value);
+		config_override_section(d, place, left, value);
 		free(left);
 	}
 	free(value);
@@ -165,7 +167,7 @@ static enum status config_read(struct config *config, struct document *d,
 	else
 		document_read(d, name);
 	for (size_t i = 0; i < override_count; i++)
-		document_override(d, overrides[i].text);
+		config_document_override(d, overrides[i].text);
 	config->suites = suite_set_make(d);
 	own.suites = suite_set_all(config->suites);
 	config_resolve(config, &own, d);
@@ -273,7 +275,7 @@ const char *section_text(const struct section *section, const char *key)
 /* Writes one section of the effective config as INI text. */
 static void config_write_section(const struct section *section, int with_origin, struct text *out)
 {
-	text_add(out, header_title(section->kind, section->name, section->label).text);
+	text_add(out, plan_header_title(section->kind, section->name, section->label).text);
 	if (with_origin)
 		text_addf(out, " ; %s", section->origin);
 	text_add_char(out, '\n');
@@ -283,7 +285,7 @@ static void config_write_section(const struct section *section, int with_origin,
 		text_addf(out, "%s =", setting->key->name);
 		for (size_t v = 0; v < setting->count; v++) {
 			text_add(out, v ? ", " : *setting->values[v].text ? " " : "");
-			document_quote(setting->values[v].text, out);
+			document_read_quote(setting->values[v].text, out);
 		}
 		if (with_origin)
 			text_addf(out, " ; %s", setting->origin);

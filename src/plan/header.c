@@ -16,7 +16,7 @@ const char *const section_kinds[] = {
 static const char allowed_kinds[] =
 	"[run], [defaults], [suite NAME], [suite NAME label], [limit NAME], [report], [fleet]";
 
-struct title header_title(const char *kind, const char *name, const char *label)
+struct title plan_header_title(const char *kind, const char *name, const char *label)
 {
 	struct title title;
 
@@ -26,7 +26,7 @@ struct title header_title(const char *kind, const char *name, const char *label)
 }
 
 /* Stores at most `max` words of `s`; returns their total number. */
-static size_t header_split_words(const char *s, char **words, size_t max)
+static size_t plan_header_split_words(const char *s, char **words, size_t max)
 {
 	size_t count = 0;
 
@@ -45,7 +45,7 @@ static size_t header_split_words(const char *s, char **words, size_t max)
 }
 
 /* Valid characters for suite names, which are prefixes of metric and case names. */
-static bool header_is_suite_name(const char *name)
+static bool plan_header_is_suite_name(const char *name)
 {
 	if (!islower((unsigned char)*name))
 		return false;
@@ -58,9 +58,10 @@ static bool header_is_suite_name(const char *name)
  * A built-in suite, or one of a section. While the document is being read, a library may still
  * define any suite.
  */
-static bool header_is_known(const struct document *d, const char *name)
+static bool plan_header_is_known(const struct document *d, const char *name)
 {
-	bool known = schema_named(d->suites, name) || (d->reading && header_is_suite_name(name));
+	bool known =
+		schema_named(d->suites, name) || (d->reading && plan_header_is_suite_name(name));
 
 	for (size_t i = 0; i < d->section_count && !known; i++)
 		known = strcmp(d->sections[i].kind, "suite") == 0 &&
@@ -68,8 +69,8 @@ static bool header_is_known(const struct document *d, const char *name)
 	return known;
 }
 
-void document_unknown_suite(struct document *d, struct ini_place place, const char *header,
-			    const char *name)
+void plan_header_document_unknown_suite(struct document *d, struct ini_place place,
+					const char *header, const char *name)
 {
 	const char *names[64];
 	struct text list = TEXT_EMPTY;
@@ -85,8 +86,8 @@ void document_unknown_suite(struct document *d, struct ini_place place, const ch
 	text_release(&list);
 }
 
-static void header_unknown_kind(struct document *d, struct ini_place place, const char *header,
-				const char *kind)
+static void plan_header_unknown_kind(struct document *d, struct ini_place place, const char *header,
+				     const char *kind)
 {
 	const char *near = text_nearest(kind, section_kinds);
 
@@ -102,7 +103,7 @@ static void header_unknown_kind(struct document *d, struct ini_place place, cons
 			 hint_for(kind, section_kinds).text, allowed_kinds);
 }
 
-static bool header_label_fits(const char *label)
+static bool plan_header_label_fits(const char *label)
 {
 	for (; *label; label++)
 		if (!isalnum((unsigned char)*label) && !strchr("_-.", *label))
@@ -110,18 +111,18 @@ static bool header_label_fits(const char *label)
 	return true;
 }
 
-static bool header_suite_fits(struct document *d, struct ini_place place, const char *header,
-			      char **words, size_t count)
+static bool plan_header_suite_fits(struct document *d, struct ini_place place, const char *header,
+				   char **words, size_t count)
 {
 	d->suite_maybe = true;
 	if (count == 1)
 		document_problem(d, place, "[suite] lacks a name; write [suite NAME]");
-	else if (!header_is_known(d, words[1]))
-		document_unknown_suite(d, place, header, words[1]);
+	else if (!plan_header_is_known(d, words[1]))
+		plan_header_document_unknown_suite(d, place, header, words[1]);
 	else if (count > 3)
 		document_problem(d, place, "[%s]: too many words; write [suite NAME LABEL]",
 				 header);
-	else if (count == 3 && !header_label_fits(words[2]))
+	else if (count == 3 && !plan_header_label_fits(words[2]))
 		document_problem(d, place,
 				 "[%s]: invalid label '%s'; use letters, digits, '_', '-' and '.'",
 				 header, words[2]);
@@ -130,15 +131,15 @@ static bool header_suite_fits(struct document *d, struct ini_place place, const 
 	return false;
 }
 
-static bool header_name_fits(struct document *d, struct ini_place place, const char *header,
-			     char **words, size_t count)
+static bool plan_header_name_fits(struct document *d, struct ini_place place, const char *header,
+				  char **words, size_t count)
 {
 	if (count == 1)
 		document_problem(d, place, "[%s] lacks a name; write [%s NAME]", words[0],
 				 words[0]);
 	else if (count > 2)
 		document_problem(d, place, "[%s]: too many words; write one name", header);
-	else if (!header_label_fits(words[1]))
+	else if (!plan_header_label_fits(words[1]))
 		document_problem(d, place,
 				 "[%s]: invalid name '%s'; use letters, digits, '_', '-' and '.'",
 				 header, words[1]);
@@ -147,8 +148,8 @@ static bool header_name_fits(struct document *d, struct ini_place place, const c
 	return false;
 }
 
-static bool header_words_fit(struct document *d, struct ini_place place, const char *header,
-			     char **words, size_t count)
+static bool plan_header_words_fit(struct document *d, struct ini_place place, const char *header,
+				  char **words, size_t count)
 {
 	if (d->kinds) {
 		const struct section_kind *k = d->kinds;
@@ -165,18 +166,18 @@ static bool header_words_fit(struct document *d, struct ini_place place, const c
 			document_problem(d, place, "[%s]: section [%s] takes no name", header,
 					 words[0]);
 		text_release(&list);
-		return k->name &&
-		       (k->named ? header_name_fits(d, place, header, words, count) : count == 1);
+		return k->name && (k->named ? plan_header_name_fits(d, place, header, words, count)
+					    : count == 1);
 	}
 	if (count == 0)
 		document_problem(d, place, "[] lacks a section name; sections: %s", allowed_kinds);
 	else if (strcmp(words[0], "suite") == 0)
-		return header_suite_fits(d, place, header, words, count);
+		return plan_header_suite_fits(d, place, header, words, count);
 	else if (strcmp(words[0], "limit") == 0)
-		return header_name_fits(d, place, header, words, count);
+		return plan_header_name_fits(d, place, header, words, count);
 	else if (strcmp(words[0], "run") && strcmp(words[0], "defaults") &&
 		 strcmp(words[0], "report") && strcmp(words[0], "fleet"))
-		header_unknown_kind(d, place, header, words[0]);
+		plan_header_unknown_kind(d, place, header, words[0]);
 	else if (count > 1)
 		document_problem(d, place, "[%s]: section [%s] takes no name", header, words[0]);
 	else
@@ -184,12 +185,12 @@ static bool header_words_fit(struct document *d, struct ini_place place, const c
 	return false;
 }
 
-bool header_parse(struct document *d, struct ini_place place, const char *header, char **kind,
-		  char **name, char **label)
+bool plan_header_parse(struct document *d, struct ini_place place, const char *header, char **kind,
+		       char **name, char **label)
 {
 	char *words[3] = { NULL, NULL, NULL };
-	size_t count = header_split_words(header, words, 3);
-	bool fits = header_words_fit(d, place, header, words, count);
+	size_t count = plan_header_split_words(header, words, 3);
+	bool fits = plan_header_words_fit(d, place, header, words, count);
 
 	if (!fits) {
 		for (size_t i = 0; i < 3; i++)

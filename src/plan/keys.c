@@ -147,7 +147,7 @@ const struct key suite_keys[] = {
 };
 
 /* "2" or "95 %". */
-static enum status check_min_nodes(const char *text, struct error *err)
+static enum status plan_keys_check_min_nodes(const char *text, struct error *err)
 {
 	char *end;
 	double number = strtod(text, &end);
@@ -185,7 +185,7 @@ const struct key fleet_keys[] = {
 	{ .name = "min_nodes",
 	  .type = KEY_TEXT,
 	  .fallback = "1",
-	  .check = check_min_nodes,
+	  .check = plan_keys_check_min_nodes,
 	  .help = "stop the run if fewer nodes than this are left: a number (2) or a percentage "
 		  "(95 %)" },
 	{ .name = "silent_after",

@@ -6,8 +6,8 @@
 #include "result/presentation.h"
 
 /* NULL: no suite has this metric (it was imported). */
-const struct metric *metric_find(const char *name);
+const struct metric *schema_metric_find(const char *name);
 /* Data-sheet rows of the metric's suite; NULL: none. */
-const struct sheet_row *metric_sheet(const char *name);
+const struct sheet_row *schema_metric_sheet(const char *name);
 
 #endif

@@ -56,7 +56,7 @@ struct plan plan_subset(const struct plan *plan,
 }
 
 /* "suite[:label]/v1/v2": id of `point` without its devices. */
-static char *plan_point_id(const struct plan_case *point)
+static char *plan_id_of_point(const struct plan_case *point)
 {
 	struct text id = TEXT_EMPTY;
 
@@ -136,8 +136,8 @@ static bool plan_is_first_of_model(const struct plan *plan, size_t device)
  * For [suite ...] backend: restricts sections to one kind of device, so that one config serves GPUs
  * and CPUs.
  */
-static bool case_suits_devices(const struct plan *plan, const struct plan_case *point,
-			       const size_t *devices, size_t device_count)
+static bool plan_case_suits_devices(const struct plan *plan, const struct plan_case *point,
+				    const size_t *devices, size_t device_count)
 {
 	const char *backend = section_text(point->section, "backend");
 
@@ -197,7 +197,7 @@ static void plan_estimate(const struct plan *plan, struct plan_case *c)
 		c->limit_seconds = given;
 }
 
-static char *too_much(uint64_t needed, const char *what, const char *owner, uint64_t total)
+static char *plan_too_much(uint64_t needed, const char *what, const char *owner, uint64_t total)
 {
 	char need[64], have[64];
 
@@ -217,12 +217,12 @@ static char *plan_memory_reason(const struct plan *plan, const struct plan_case 
 
 		/* 0: unknown. Free memory is not used, because it changes until the case runs. */
 		if (device->memory_bytes && c->device_bytes > device->memory_bytes)
-			return too_much(c->device_bytes, "device", device->id,
-					device->memory_bytes);
+			return plan_too_much(c->device_bytes, "device", device->id,
+					     device->memory_bytes);
 	}
 	if (plan->host_bytes && c->host_bytes > plan->host_bytes)
-		return too_much(c->host_bytes, "host", "the machine or container",
-				plan->host_bytes);
+		return plan_too_much(c->host_bytes, "host", "the machine or container",
+				     plan->host_bytes);
 	return NULL;
 }
 
@@ -246,7 +246,7 @@ enum status plan_add(struct plan *plan, const struct plan_case *point, const siz
 
 	if (c.setup_seconds <= 0)
 		c.setup_seconds = PLAN_SETUP_SECONDS;
-	if (!case_suits_devices(plan, point, devices, device_count))
+	if (!plan_case_suits_devices(plan, point, devices, device_count))
 		return STATUS_OK;
 	if (plan->case_count == PLAN_MAX_CASES)
 		return error_set(err, STATUS_USAGE,
@@ -261,7 +261,7 @@ enum status plan_add(struct plan *plan, const struct plan_case *point, const siz
 	if (c.parameter_count)
 		memcpy(c.parameters, point->parameters, c.parameter_count * sizeof(*c.parameters));
 	/* Only the parameters that suite->expand() kept, which may be fewer than in point->id. */
-	c.point = plan_point_id(&c);
+	c.point = plan_id_of_point(&c);
 	c.id = plan_case_id(plan, &c);
 	c.skip_reason = reason ? xstrdup(reason) : plan_skip_reason(plan, &c);
 	plan_estimate(plan, &c);
@@ -301,7 +301,7 @@ static enum status plan_expand_point(struct plan *plan, const struct section *se
 		point.parameters[i] =
 			(struct parameter){ axes[i].setting->key,
 					    &axes[i].setting->values[axes[i].at], false, false };
-	point.id = plan_point_id(&point);
+	point.id = plan_id_of_point(&point);
 	status = section->suite->expand ? section->suite->expand(plan, &point, err)
 					: plan_add_each(plan, &point, err);
 	plan_case_release(&point);
@@ -357,7 +357,7 @@ static enum status plan_check_ids(const struct plan *plan, struct error *err)
 }
 
 /* [run] suites */
-static bool is_chosen(const struct config *config, const struct section *section)
+static bool plan_is_chosen(const struct config *config, const struct section *section)
 {
 	const struct setting *chosen = section_setting(config_section(config, "run", ""), "suites");
 
@@ -382,7 +382,8 @@ static bool plan_is_named(const struct plan_case *c, const char *pattern)
 	return fnmatch(pattern, c->id, 0) == 0 || fnmatch(pattern, c->point, 0) == 0;
 }
 
-static enum status no_such_case(const struct plan *plan, const char *pattern, struct error *err)
+static enum status plan_no_such_case(const struct plan *plan, const char *pattern,
+				     struct error *err)
 {
 	const char **ids = xcalloc(2 * plan->case_count + 1, sizeof(*ids));
 	const char *near;
@@ -402,7 +403,7 @@ static enum status no_such_case(const struct plan *plan, const char *pattern, st
 }
 
 /* Applies [run] only: removes the other cases from the plan. Each name must match a case. */
-static enum status keep_only(struct plan *plan, struct error *err)
+static enum status plan_keep_only(struct plan *plan, struct error *err)
 {
 	const char *only = section_text(config_section(plan->config, "run", ""), "only");
 	char *names = xstrdup(only), *rest = names, *name;
@@ -419,7 +420,7 @@ static enum status keep_only(struct plan *plan, struct error *err)
 			if (plan_is_named(&plan->cases[i], name))
 				kept[i] = found = true;
 		if (!found && !elsewhere)
-			no_such_case(plan, name, err);
+			plan_no_such_case(plan, name, err);
 		given++;
 	}
 	for (size_t i = 0; given && i < plan->case_count; i++) {
@@ -443,7 +444,7 @@ bool plan_has_groups(const struct config *config)
 		const struct section *section = &config->sections[i];
 		const struct setting *nodes;
 
-		if (!section->suite || !is_chosen(config, section))
+		if (!section->suite || !plan_is_chosen(config, section))
 			continue;
 		if (section->suite->groups == SUITE_OF_PAIRS)
 			return true;
@@ -524,14 +525,14 @@ enum status plan_build_group(struct plan *plan, const struct config *config,
 		 * A suite of pairs has no single-node cases, and a suite that runs within nodes has
 		 * no multi-node cases.
 		 */
-		if (config->sections[i].suite && is_chosen(config, &config->sections[i]) &&
+		if (config->sections[i].suite && plan_is_chosen(config, &config->sections[i]) &&
 		    (group->nodes ? config->sections[i].suite->groups == group->kind
 				  : config->sections[i].suite->groups != SUITE_OF_PAIRS))
 			status = plan_expand_section(plan, &config->sections[i], err);
 	if (status == STATUS_OK)
 		status = plan_check_ids(plan, err);
 	if (status == STATUS_OK)
-		status = keep_only(plan, err);
+		status = plan_keep_only(plan, err);
 	if (status != STATUS_OK)
 		plan_release(plan);
 	return status;

@@ -26,7 +26,7 @@ bool plan_drop_axis(struct plan_case *point, const char *axis)
 }
 
 /* True for "on" and "off", and for a word that an axis before this one may have, too. */
-static bool word_needs_name(const struct plan_case *point, size_t index)
+static bool plan_point_word_needs_name(const struct plan_case *point, size_t index)
 {
 	const char *word = point->parameters[index].value->text;
 
@@ -51,7 +51,7 @@ void plan_unname_usual(struct plan_case *point, const char *axis, const char *us
 			continue;
 		p->unnamed = strcmp(p->value->text, usual) == 0;
 		p->labelled = (p->key->type != KEY_CHOICE && p->key->type != KEY_TEXT) ||
-			      word_needs_name(point, i);
+			      plan_point_word_needs_name(point, i);
 	}
 }
 

@@ -39,18 +39,18 @@ static void resolve_unknown_key(struct resolving *r, const struct document_secti
 		document_problem(r->document, entry->place, "unknown key");
 		return;
 	}
-	while ((key = key_next(&walk)) && n + 1 < ARRAY_SIZE(names)) {
+	while ((key = schema_key_next(&walk)) && n + 1 < ARRAY_SIZE(names)) {
 		text_addf(&list, "%s%s", n ? ", " : "", key->name);
 		names[n++] = key->name;
 	}
 	names[n] = NULL;
 	document_problem(r->document, entry->place, "%s has no key '%.60s'%s; keys: %s",
-			 header_title(section->kind, section->name, section->label).text,
+			 plan_header_title(section->kind, section->name, section->label).text,
 			 entry->key, hint_for(entry->key, names).text, list.data);
 	text_release(&list);
 }
 
-static void unknown_default(struct resolving *r, const struct entry *entry)
+static void resolve_unknown_default(struct resolving *r, const struct entry *entry)
 {
 	const char *names[256];
 	const struct key *key;
@@ -63,7 +63,7 @@ static void unknown_default(struct resolving *r, const struct entry *entry)
 	for (const struct suite *const *s = r->schema->suites; *s; s++) {
 		struct key_walk walk = schema_keys(r->schema, "suite", *s);
 
-		while ((key = key_next(&walk)) && n + 1 < ARRAY_SIZE(names))
+		while ((key = schema_key_next(&walk)) && n + 1 < ARRAY_SIZE(names))
 			names[n++] = key->name;
 	}
 	names[n] = NULL;
@@ -72,8 +72,8 @@ static void unknown_default(struct resolving *r, const struct entry *entry)
 }
 
 /* Further sections find the same error and do not repeat it. */
-static void bad_default(struct resolving *r, const struct entry *entry, struct title title,
-			const char *why)
+static void resolve_bad_default(struct resolving *r, const struct entry *entry, struct title title,
+				const char *why)
 {
 	for (size_t i = 0; i < r->bad_count; i++)
 		if (r->bad[i].entry == entry && strcmp(r->bad[i].why, why) == 0) {
@@ -85,7 +85,7 @@ static void bad_default(struct resolving *r, const struct entry *entry, struct t
 		(struct bad_default){ .entry = entry, .title = title, .why = xstrdup(why) };
 }
 
-static void report_bad_defaults(struct resolving *r)
+static void resolve_report_bad_defaults(struct resolving *r)
 {
 	for (size_t i = 0; i < r->bad_count; i++) {
 		const struct bad_default *b = &r->bad[i];
@@ -108,15 +108,15 @@ static void resolve_key(struct resolving *r, const struct section *section,
 			const struct document_section *own, struct ini_place place,
 			const struct key *key, struct setting *setting)
 {
-	const struct entry *entry = section_entry(own, key->name);
+	const struct entry *entry = document_section_entry(own, key->name);
 	bool from_defaults = !entry && section->suite;
 	bool unique = schema_is_axis(section->suite, key);
-	const struct title title = header_title(section->kind, section->name, section->label);
+	const struct title title = plan_header_title(section->kind, section->name, section->label);
 	struct values values = { 0 };
 	struct error err = ERROR_NONE;
 
 	if (from_defaults)
-		entry = section_entry(r->defaults, key->name);
+		entry = document_section_entry(r->defaults, key->name);
 	setting->key = key;
 	setting->origin = entry ? document_place(r->document, entry->place) : xstrdup("default");
 	if (!entry && !key->fallback) {
@@ -131,7 +131,7 @@ static void resolve_key(struct resolving *r, const struct section *section,
 	} else if (!entry->broken &&
 		   values_parse(&values, key, entry->value, unique, &err) != STATUS_OK) {
 		if (from_defaults)
-			bad_default(r, entry, title, err.message);
+			resolve_bad_default(r, entry, title, err.message);
 		else
 			document_problem(r->document, entry->place, "%s %s = %.60s%s: %s",
 					 title.text, key->name, entry->value,
@@ -169,7 +169,7 @@ static void resolve_section(struct resolving *r, struct section *out, const char
 				resolve_unknown_key(r, own, suite, entry);
 		}
 	}
-	while ((key = key_next(&walk))) {
+	while ((key = schema_key_next(&walk))) {
 		ARRAY_GROW(out->settings, out->count, capacity);
 		out->settings[out->count] = (struct setting){ 0 };
 		resolve_key(r, out, own, place, key, &out->settings[out->count]);
@@ -185,7 +185,7 @@ void section_resolve(struct section *out, const struct schema *schema, struct do
 	resolve_section(&r, out, own->kind, own);
 }
 
-const struct setting *setting_or_null(const struct section *section, const char *key)
+const struct setting *resolve_setting_or_null(const struct section *section, const char *key)
 {
 	for (size_t i = 0; i < section->count; i++)
 		if (section->settings[i].count && strcmp(section->settings[i].key->name, key) == 0)
@@ -194,19 +194,20 @@ const struct setting *setting_or_null(const struct section *section, const char 
 }
 
 /* Location of a setting's entry. */
-static struct ini_place config_check_setting_place(const struct document *d,
-						   const struct section *section, const char *key)
+static struct ini_place resolve_config_check_setting_place(const struct document *d,
+							   const struct section *section,
+							   const char *key)
 {
 	const struct document_section *own =
 		document_find(d, section->kind, section->name, section->label);
-	const struct entry *entry = section_entry(own, key);
+	const struct entry *entry = document_section_entry(own, key);
 
 	if (!entry && section->suite)
-		entry = section_entry(document_find(d, "defaults", "", ""), key);
+		entry = document_section_entry(document_find(d, "defaults", "", ""), key);
 	return entry ? entry->place : own ? own->place : (struct ini_place){ 0, 0 };
 }
 
-static bool config_check_is_word(const char *s)
+static bool resolve_config_check_is_word(const char *s)
 {
 	if (!isalpha((unsigned char)*s))
 		return false;
@@ -216,7 +217,7 @@ static bool config_check_is_word(const char *s)
 }
 
 /* Words for an unspecified backend in any section; no module has such a name. */
-static bool is_reserved(const char *s)
+static bool resolve_is_reserved(const char *s)
 {
 	return strcmp(s, "auto") == 0 || strcmp(s, "any") == 0 || strcmp(s, "all") == 0;
 }
@@ -225,80 +226,82 @@ static bool is_reserved(const char *s)
  * A loadable backend may have any name, but a name similar to a known one is a misspelling. `none`:
  * the word for an unspecified backend, "auto" or "any".
  */
-static void check_backend(const struct section *section, const char *none, struct document *d)
+static void resolve_check_backend(const struct section *section, const char *none,
+				  struct document *d)
 {
 	const char *const known[] = { none, "cuda", "host", "cuda13", "cuda12", "cuda11", NULL };
-	const struct setting *setting = setting_or_null(section, "backend");
+	const struct setting *setting = resolve_setting_or_null(section, "backend");
 	const char *name = setting ? setting->values[0].text : none;
 
 	for (size_t i = 0; known[i]; i++)
 		if (strcmp(name, known[i]) == 0)
 			return;
-	if (!text_nearest(name, known) && config_check_is_word(name) && !is_reserved(name))
+	if (!text_nearest(name, known) && resolve_config_check_is_word(name) &&
+	    !resolve_is_reserved(name))
 		return;
-	document_problem(d, config_check_setting_place(d, section, "backend"),
+	document_problem(d, resolve_config_check_setting_place(d, section, "backend"),
 			 "%s backend = %.60s: '%.60s' is not one of %s, cuda, host%s",
-			 header_title(section->kind, section->name, section->label).text, name,
+			 plan_header_title(section->kind, section->name, section->label).text, name,
 			 name, none, hint_for(name, known).text);
 }
 
-static bool all_digits(const char *s)
+static bool resolve_all_digits(const char *s)
 {
 	return *s && strspn(s, "0123456789") == strlen(s) && strlen(s) <= 4;
 }
 
 /* "0" or "cuda:0". */
-static bool config_check_is_device(const char *s)
+static bool resolve_config_check_is_device(const char *s)
 {
 	const char *colon = strchr(s, ':');
 	bool fits;
 	char *word;
 
 	if (!colon)
-		return all_digits(s);
+		return resolve_all_digits(s);
 	word = xstrndup(s, (size_t)(colon - s));
-	fits = config_check_is_word(word) && all_digits(colon + 1);
+	fits = resolve_config_check_is_word(word) && resolve_all_digits(colon + 1);
 	free(word);
 	return fits;
 }
 
 /* Reports a value that occurs twice. */
-static void check_repeats(const struct section *run, const struct setting *setting,
-			  struct document *d)
+static void resolve_check_repeats(const struct section *run, const struct setting *setting,
+				  struct document *d)
 {
 	for (size_t i = 1; i < setting->count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(setting->values[i].text, setting->values[j].text) == 0) {
 				document_problem(d,
-						 config_check_setting_place(d, run,
-									    setting->key->name),
+						 resolve_config_check_setting_place(
+							 d, run, setting->key->name),
 						 "[run] %s: '%.60s' is listed twice",
 						 setting->key->name, setting->values[i].text);
 				return;
 			}
 }
 
-static void check_devices(const struct section *run, struct document *d)
+static void resolve_check_devices(const struct section *run, struct document *d)
 {
-	const struct setting *setting = setting_or_null(run, "devices");
+	const struct setting *setting = resolve_setting_or_null(run, "devices");
 
 	if (!setting || (setting->count == 1 && strcmp(setting->values[0].text, "all") == 0))
 		return;
 	for (size_t i = 0; i < setting->count; i++)
-		if (!config_check_is_device(setting->values[i].text)) {
-			document_problem(d, config_check_setting_place(d, run, "devices"),
+		if (!resolve_config_check_is_device(setting->values[i].text)) {
+			document_problem(d, resolve_config_check_setting_place(d, run, "devices"),
 					 "[run] devices: '%.60s' is not a device; allowed: all, or "
 					 "indices (0, 1) or ids (cuda:0, host:1)",
 					 setting->values[i].text);
 			return;
 		}
-	check_repeats(run, setting, d);
+	resolve_check_repeats(run, setting, d);
 }
 
-static void check_suites(const struct config *config, struct document *d)
+static void resolve_check_suites(const struct config *config, struct document *d)
 {
 	const struct section *run = &config->sections[0];
-	const struct setting *setting = setting_or_null(run, "suites");
+	const struct setting *setting = resolve_setting_or_null(run, "suites");
 	const char *names[64];
 	size_t n = 0;
 
@@ -317,27 +320,27 @@ static void check_suites(const struct config *config, struct document *d)
 			k++;
 		if (k < config->count)
 			continue;
-		document_problem(d, config_check_setting_place(d, run, "suites"),
+		document_problem(d, resolve_config_check_setting_place(d, run, "suites"),
 				 "[run] suites: the config has no [suite %.60s]%s",
 				 setting->values[i].text,
 				 hint_for(setting->values[i].text, names).text);
 		return;
 	}
-	check_repeats(run, setting, d);
+	resolve_check_repeats(run, setting, d);
 }
 
-static void check_sampling(const struct section *section, struct document *d)
+static void resolve_check_sampling(const struct section *section, struct document *d)
 {
-	const struct setting *min = setting_or_null(section, "min_samples");
-	const struct setting *max = setting_or_null(section, "max_samples");
+	const struct setting *min = resolve_setting_or_null(section, "min_samples");
+	const struct setting *max = resolve_setting_or_null(section, "max_samples");
 	const char *key;
 
 	if (!min || !max || min->values[0].integer <= max->values[0].integer)
 		return;
 	key = strcmp(max->origin, "default") == 0 ? "min_samples" : "max_samples";
-	document_problem(d, config_check_setting_place(d, section, key),
+	document_problem(d, resolve_config_check_setting_place(d, section, key),
 			 "%s: min_samples = %s exceeds max_samples = %s",
-			 header_title(section->kind, section->name, section->label).text,
+			 plan_header_title(section->kind, section->name, section->label).text,
 			 min->values[0].text, max->values[0].text);
 }
 
@@ -346,13 +349,13 @@ struct limit_check {
 	struct document *d;
 };
 
-static void limit_problem(void *context, const char *key, const char *message)
+static void resolve_limit_problem(void *context, const char *key, const char *message)
 {
 	const struct limit_check *check = context;
 	const struct section *s = check->section;
-	const struct setting *setting = *key ? setting_or_null(s, key) : NULL;
-	const struct ini_place place = config_check_setting_place(check->d, s, key);
-	const struct title title = header_title(s->kind, s->name, s->label);
+	const struct setting *setting = *key ? resolve_setting_or_null(s, key) : NULL;
+	const struct ini_place place = resolve_config_check_setting_place(check->d, s, key);
+	const struct title title = plan_header_title(s->kind, s->name, s->label);
 
 	if (setting)
 		document_problem(check->d, place, "%s %s = %.60s%s: %s", title.text, key,
@@ -363,27 +366,28 @@ static void limit_problem(void *context, const char *key, const char *message)
 }
 
 /* Checks the words of [run] and pairs of keys. */
-static void config_check(const struct config *config, const struct schema *schema,
-			 struct document *d)
+static void resolve_config_check(const struct config *config, const struct schema *schema,
+				 struct document *d)
 {
 	struct limit limit;
 
-	check_backend(&config->sections[0], "auto", d);
-	check_devices(&config->sections[0], d);
-	check_suites(config, d);
+	resolve_check_backend(&config->sections[0], "auto", d);
+	resolve_check_devices(&config->sections[0], d);
+	resolve_check_suites(config, d);
 	for (size_t i = 0; i < config->count; i++)
 		if (config->sections[i].suite) {
-			check_backend(&config->sections[i], "any", d);
-			check_sampling(&config->sections[i], d);
+			resolve_check_backend(&config->sections[i], "any", d);
+			resolve_check_sampling(&config->sections[i], d);
 		} else if (strcmp(config->sections[i].kind, "limit") == 0) {
 			struct limit_check check = { &config->sections[i], d };
 
-			if (limit_read(&limit, check.section, schema, limit_problem, &check))
+			if (limit_read(&limit, check.section, schema, resolve_limit_problem,
+				       &check))
 				limit_release(&limit);
 		}
 }
 
-static void check_something_to_do(struct resolving *r, const struct config *config)
+static void resolve_check_something_to_do(struct resolving *r, const struct config *config)
 {
 	const char *needed = r->schema->limits_only ? "limit" : "suite";
 	struct text list = TEXT_EMPTY;
@@ -421,7 +425,7 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 		for (const struct suite *const *s = r.schema->suites; *s && !known; s++)
 			known = schema_key(r.schema, "suite", *s, entry->key) != NULL;
 		if (!known && !document_retired_key(r.document, NULL, entry->key, entry->place))
-			unknown_default(&r, entry);
+			resolve_unknown_default(&r, entry);
 	}
 	resolve_section(&r, &config->sections[config->count++], "run",
 			document_find(d, "run", "", ""));
@@ -439,8 +443,8 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 				document_find(d, "fleet", "", ""));
 	resolve_section(&r, &config->sections[config->count++], "report",
 			document_find(d, "report", "", ""));
-	report_bad_defaults(&r);
+	resolve_report_bad_defaults(&r);
 	if (!d->suite_maybe)
-		check_something_to_do(&r, config);
-	config_check(config, schema, d);
+		resolve_check_something_to_do(&r, config);
+	resolve_config_check(config, schema, d);
 }

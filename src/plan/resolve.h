@@ -13,6 +13,6 @@ void section_resolve(struct section *out, const struct schema *schema, struct do
 		     const struct document_section *own);
 
 /* Setting `key` of `section`; NULL if it is missing or invalid. */
-const struct setting *setting_or_null(const struct section *section, const char *key);
+const struct setting *resolve_setting_or_null(const struct section *section, const char *key);
 
 #endif

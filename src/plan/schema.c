@@ -40,7 +40,7 @@ static bool schema_named_before(const struct key_walk *walk, const char *name)
 	return false;
 }
 
-const struct key *key_next(struct key_walk *walk)
+const struct key *schema_key_next(struct key_walk *walk)
 {
 	for (; walk->table < ARRAY_SIZE(walk->tables); walk->table++, walk->at = 0) {
 		const struct key *table = walk->tables[walk->table];
@@ -61,7 +61,7 @@ const struct key *schema_key(const struct schema *schema, const char *kind,
 	struct key_walk walk = schema_keys(schema, kind, suite);
 	const struct key *key;
 
-	while ((key = key_next(&walk)))
+	while ((key = schema_key_next(&walk)))
 		if (strcmp(key->name, name) == 0)
 			return key;
 	return NULL;
@@ -95,14 +95,14 @@ static const struct metric *schema_find_metric(const char *name, const struct su
 	return NULL;
 }
 
-const struct metric *metric_find(const char *name)
+const struct metric *schema_metric_find(const char *name)
 {
 	const struct suite *suite;
 
 	return schema_find_metric(name, &suite);
 }
 
-const struct sheet_row *metric_sheet(const char *name)
+const struct sheet_row *schema_metric_sheet(const char *name)
 {
 	const struct suite *suite;
 

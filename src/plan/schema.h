@@ -53,7 +53,7 @@ struct key_walk {
 /* `suite`: for kind "suite", else NULL. */
 struct key_walk schema_keys(const struct schema *schema, const char *kind,
 			    const struct suite *suite);
-const struct key *key_next(struct key_walk *walk); /* NULL at the end */
+const struct key *schema_key_next(struct key_walk *walk); /* NULL at the end */
 const struct key *schema_key(const struct schema *schema, const char *kind,
 			     const struct suite *suite, const char *name);
 /* The suite of that name in a NULL-terminated list; NULL: none. */

@@ -14,7 +14,7 @@ struct selection {
 	bool *chosen;
 };
 
-static char *list_existing_devices(const struct selection *s)
+static char *plan_select_list_existing_devices(const struct selection *s)
 {
 	struct text list = TEXT_EMPTY;
 
@@ -40,7 +40,7 @@ static enum status select_device(struct selection *s, const char *wanted, struct
 			return STATUS_OK;
 		}
 	}
-	list = list_existing_devices(s);
+	list = plan_select_list_existing_devices(s);
 	error_set(err, STATUS_USAGE, "[run] devices: this machine has no device %s%s%s; it has: %s",
 		  wanted, s->any_backend ? "" : " of backend ", s->any_backend ? "" : s->backend,
 		  list);
@@ -59,7 +59,7 @@ static enum status select_choose_all(struct selection *s, struct error *err)
 	}
 	if (found)
 		return STATUS_OK;
-	list = list_existing_devices(s);
+	list = plan_select_list_existing_devices(s);
 	error_set(err, STATUS_UNSUPPORTED,
 		  "[run] backend = %s: this machine has no device of this backend; it has: %s",
 		  s->backend, list);

@@ -79,8 +79,8 @@ static enum status value_from_integer(struct value *value, const struct key *key
 	return STATUS_OK;
 }
 
-static enum status parse_integer(struct value *value, const struct key *key, const char *text,
-				 struct error *err)
+static enum status plan_value_parse_integer(struct value *value, const struct key *key,
+					    const char *text, struct error *err)
 {
 	int64_t n = 0;
 
@@ -119,7 +119,7 @@ static enum status value_parse_number(struct value *value, const struct key *key
 	return STATUS_OK;
 }
 
-static enum status parse_bool(struct value *value, const char *text, struct error *err)
+static enum status plan_value_parse_bool(struct value *value, const char *text, struct error *err)
 {
 	static const char *const words[] = { "no", "yes", "off", "on", "false", "true" };
 
@@ -142,7 +142,7 @@ static void value_words_join(const char *const *words, struct text *out)
 }
 
 /* -1: `word` is not a choice of the key. */
-static int find_choice(const struct key *key, const char *word)
+static int plan_value_find_choice(const struct key *key, const char *word)
 {
 	for (int i = 0; key->choices[i]; i++)
 		if (strcmp(word, key->choices[i]) == 0)
@@ -150,11 +150,11 @@ static int find_choice(const struct key *key, const char *word)
 	return -1;
 }
 
-static enum status parse_choice(struct value *value, const struct key *key, const char *text,
-				struct error *err)
+static enum status plan_value_parse_choice(struct value *value, const struct key *key,
+					   const char *text, struct error *err)
 {
 	struct text list = TEXT_EMPTY;
-	int choice = find_choice(key, text);
+	int choice = plan_value_find_choice(key, text);
 	const char *current;
 
 	if (choice >= 0) {
@@ -166,7 +166,7 @@ static enum status parse_choice(struct value *value, const struct key *key, cons
 	value_words_join(key->choices, &list);
 	/* Accepted in results of earlier versions; a config must be corrected. */
 	current = former_name_current(NAME_ASPECT, "", text);
-	if (current != text && find_choice(key, current) >= 0)
+	if (current != text && plan_value_find_choice(key, current) >= 0)
 		error_set(err, STATUS_USAGE, "'%.60s' is now called '%s'", text, current);
 	else
 		error_set(err, STATUS_USAGE, "'%.60s' is not one of %s%s", text,
@@ -175,7 +175,7 @@ static enum status parse_choice(struct value *value, const struct key *key, cons
 	return STATUS_USAGE;
 }
 
-static enum status bad_shape(const char *text, struct error *err)
+static enum status plan_value_bad_shape(const char *text, struct error *err)
 {
 	return error_set(err, STATUS_USAGE,
 			 "'%.60s' is not a shape; write 1024 (a cube) or MxNxK (1024x512x64)",
@@ -183,8 +183,8 @@ static enum status bad_shape(const char *text, struct error *err)
 }
 
 /* "1024" or "MxNxK". */
-static enum status parse_shape(struct value *value, const struct key *key, const char *text,
-			       struct error *err)
+static enum status plan_value_parse_shape(struct value *value, const struct key *key,
+					  const char *text, struct error *err)
 {
 	const char *p = text;
 	int parts = 0;
@@ -194,7 +194,7 @@ static enum status parse_shape(struct value *value, const struct key *key, const
 		char number[32];
 
 		if (!digits || digits >= sizeof(number) || parts == 3)
-			return bad_shape(text, err);
+			return plan_value_bad_shape(text, err);
 		memcpy(number, p, digits);
 		number[digits] = '\0';
 		if (units_parse_integer(number, &value->shape[parts], err) != STATUS_OK ||
@@ -205,10 +205,10 @@ static enum status parse_shape(struct value *value, const struct key *key, const
 		if (!*p)
 			break;
 		if (*p++ != 'x')
-			return bad_shape(text, err);
+			return plan_value_bad_shape(text, err);
 	}
 	if (parts == 2)
-		return bad_shape(text, err);
+		return plan_value_bad_shape(text, err);
 	if (parts == 1 ||
 	    (value->shape[0] == value->shape[1] && value->shape[1] == value->shape[2]))
 		return value_from_integer(value, key, value->shape[0], err);
@@ -225,18 +225,18 @@ enum status value_parse(struct value *value, const struct key *key, const char *
 	memset(value, 0, sizeof(*value));
 	switch (key->type) {
 	case KEY_CHOICE:
-		return parse_choice(value, key, text, err);
+		return plan_value_parse_choice(value, key, text, err);
 	case KEY_BOOL:
-		return parse_bool(value, text, err);
+		return plan_value_parse_bool(value, text, err);
 	case KEY_INTEGER:
-		return parse_integer(value, key, text, err);
+		return plan_value_parse_integer(value, key, text, err);
 	case KEY_SIZE:
 		if (units_parse_size(text, &bytes, err) != STATUS_OK ||
 		    value_check_range(key, text, (double)bytes, err) != STATUS_OK)
 			return STATUS_USAGE;
 		return value_from_integer(value, key, (int64_t)bytes, err);
 	case KEY_SHAPE:
-		return parse_shape(value, key, text, err);
+		return plan_value_parse_shape(value, key, text, err);
 	case KEY_REAL:
 	case KEY_DURATION:
 	case KEY_PERCENT:
@@ -256,7 +256,7 @@ void value_release(struct value *value)
 	value->text = NULL;
 }
 
-void key_describe(const struct key *key, struct text *out)
+void plan_value_key_describe(const struct key *key, struct text *out)
 {
 	static const struct {
 		const char *one, *many;
@@ -407,8 +407,8 @@ static enum status value_add_range(struct values *values, const struct key *key,
 	}
 }
 
-static enum status add_item(struct values *values, const struct key *key, const char *text,
-			    struct error *err)
+static enum status plan_value_add_item(struct values *values, const struct key *key,
+				       const char *text, struct error *err)
 {
 	bool ranges = key->type == KEY_INTEGER || key->type == KEY_SIZE || key->type == KEY_SHAPE;
 	struct value value = { 0 };
@@ -429,7 +429,7 @@ static int value_by_text(const void *a, const void *b)
 	return strcmp((*p)->text, (*q)->text);
 }
 
-static enum status check_unique(const struct values *values, struct error *err)
+static enum status plan_value_check_unique(const struct values *values, struct error *err)
 {
 	const struct value **sorted = xcalloc(values->count, sizeof(struct value *));
 	enum status status = STATUS_OK;
@@ -453,18 +453,18 @@ static enum status value_parse_list(struct values *values, const struct key *key
 	for (const char *p = text; p;) {
 		const char *comma = strchr(p, ',');
 		char *word = text_trimmed(p, comma ? (size_t)(comma - p) : strlen(p));
-		enum status status = add_item(values, key, word, err);
+		enum status status = plan_value_add_item(values, key, word, err);
 
 		free(word);
 		if (status != STATUS_OK)
 			return status;
 		p = comma ? comma + 1 : NULL;
 	}
-	return unique ? check_unique(values, err) : STATUS_OK;
+	return unique ? plan_value_check_unique(values, err) : STATUS_OK;
 }
 
-static enum status parse_single(struct values *values, const struct key *key, const char *text,
-				struct error *err)
+static enum status plan_value_parse_single(struct values *values, const struct key *key,
+					   const char *text, struct error *err)
 {
 	bool may_be_empty = key->type == KEY_TEXT && key->fallback && !*key->fallback;
 	struct value value = { 0 };
@@ -486,7 +486,7 @@ enum status values_parse(struct values *values, const struct key *key, const cha
 
 	memset(values, 0, sizeof(*values));
 	status = key->list ? value_parse_list(values, key, text, unique, err)
-			   : parse_single(values, key, text, err);
+			   : plan_value_parse_single(values, key, text, err);
 	if (status != STATUS_OK)
 		values_release(values);
 	return status;

@@ -34,6 +34,6 @@ void value_release(struct value *value);
  * "whole number, 1 to 100", "list of sizes, 1KiB to 1TiB", "one of fp32, fp16": description of a
  * key for messages.
  */
-void key_describe(const struct key *key, struct text *out);
+void plan_value_key_describe(const struct key *key, struct text *out);
 
 #endif

@@ -35,7 +35,7 @@ static const struct rate rates[] = {
 };
 
 /* Rate of one multiprocessor per clock; 0: unknown. */
-static double derived_rate_for(const struct device_info *device, const char *key)
+static double reference_derived_rate_for(const struct device_info *device, const char *key)
 {
 	static const struct {
 		const char *key;
@@ -70,7 +70,8 @@ static double derived_rate_for(const struct device_info *device, const char *key
  * GT/s x lanes x line coding / 8, one direction. Generations 1 and 2 send 10 bits per byte, 3 to 5
  * send 130 per 128, 6 sends units of 256 bytes with 242 of packets.
  */
-static bool derived_pcie(const struct device_info *device, double *value, struct text *words)
+static bool reference_derived_pcie(const struct device_info *device, double *value,
+				   struct text *words)
 {
 	static const double transfers[] = { 0, 2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9 };
 	int generation = device->pcie_generation_max;
@@ -89,7 +90,8 @@ static bool derived_pcie(const struct device_info *device, double *value, struct
 }
 
 /* DDR: two transfers per clock. */
-static bool memory_bandwidth(const struct device_info *device, double *value, struct text *words)
+static bool reference_derived_memory_bandwidth(const struct device_info *device, double *value,
+					       struct text *words)
 {
 	*value = device->memory_clock_hz * 2 * device->memory_bus_bits / 8;
 	if (words)
@@ -98,7 +100,8 @@ static bool memory_bandwidth(const struct device_info *device, double *value, st
 	return *value > 0;
 }
 
-static bool derived_memory(const struct device_info *device, double *value, struct text *words)
+static bool reference_derived_memory(const struct device_info *device, double *value,
+				     struct text *words)
 {
 	*value = (double)device->memory_bytes;
 	if (words)
@@ -110,7 +113,8 @@ static bool derived_memory(const struct device_info *device, double *value, stru
  * One link, one direction; from the white papers of Pascal, Volta, Ampere (GA100, GA102), Hopper
  * and Blackwell.
  */
-static bool derived_nvlink(const struct device_info *device, double *value, struct text *words)
+static bool reference_derived_nvlink(const struct device_info *device, double *value,
+				     struct text *words)
 {
 	static const struct {
 		int capability;
@@ -128,7 +132,8 @@ static bool derived_nvlink(const struct device_info *device, double *value, stru
 	return *value > 0;
 }
 
-static bool derived_nic(const struct device_info *device, double *value, struct text *words)
+static bool reference_derived_nic(const struct device_info *device, double *value,
+				  struct text *words)
 {
 	*value = device->nic_bandwidth;
 	if (words)
@@ -136,23 +141,23 @@ static bool derived_nic(const struct device_info *device, double *value, struct 
 	return *value > 0;
 }
 
-bool derived_figure(const struct device_info *device, const char *key, double *value,
-		    struct text *words)
+bool reference_derived_figure(const struct device_info *device, const char *key, double *value,
+			      struct text *words)
 {
 	static const struct {
 		const char *key;
 		bool (*of)(const struct device_info *, double *, struct text *);
-	} rows[] = { { "pcie_bandwidth", derived_pcie },
-		     { "memory_bandwidth", memory_bandwidth },
-		     { "nvlink_bandwidth", derived_nvlink },
-		     { "nic_bandwidth", derived_nic },
-		     { "memory", derived_memory } };
+	} rows[] = { { "pcie_bandwidth", reference_derived_pcie },
+		     { "memory_bandwidth", reference_derived_memory_bandwidth },
+		     { "nvlink_bandwidth", reference_derived_nvlink },
+		     { "nic_bandwidth", reference_derived_nic },
+		     { "memory", reference_derived_memory } };
 	double rate;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (strcmp(rows[i].key, key) == 0)
 			return rows[i].of(device, value, words);
-	rate = derived_rate_for(device, key);
+	rate = reference_derived_rate_for(device, key);
 	*value = device->multiprocessors * device->clock_hz * rate;
 	if (words)
 		text_addf(words,

@@ -16,7 +16,7 @@
  * The value `key` (plan/limits/spec_keys.h) in its SI base unit; false: cannot be derived. `words`
  * (may be NULL) gets the factors: "2619 MHz x 2 x 5120 bit".
  */
-bool derived_figure(const struct device_info *device, const char *key, double *value,
-		    struct text *words);
+bool reference_derived_figure(const struct device_info *device, const char *key, double *value,
+			      struct text *words);
 
 #endif

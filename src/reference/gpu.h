@@ -42,7 +42,8 @@
 #include "reference/quantity.h"
 
 enum sheet_status { SHEET_READ, SHEET_DERIVED, SHEET_TO_VERIFY };
-const char *sheet_status_name(enum sheet_status status); /* "read", "derived", "to-verify" */
+const char *
+gpu_read_sheet_status_name(enum sheet_status status); /* "read", "derived", "to-verify" */
 
 struct sheet_entry {
 	char *key;
@@ -78,7 +79,7 @@ struct gpu_source {
 
 /* Reads one file. Errors name file:line; *gpu is then empty. */
 enum status gpu_read(struct gpu *gpu, const struct embedded_file *file, struct error *err);
-void gpu_release(struct gpu *gpu);
+void gpu_read_release(struct gpu *gpu);
 
 /* All shipped models, oldest architecture first: read once, kept until the program ends. */
 const struct gpu *gpus_all(size_t *count);

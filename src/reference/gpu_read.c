@@ -74,7 +74,7 @@ static const struct sheet_key keys[] = {
 };
 
 /* Parses "4800 GB/s", "16GiB" or "132" in the unit of its key. */
-static enum status gpu_file_sheet_parse(const char *text, const char *unit, double *value,
+static enum status gpu_read_sheet_parse(const char *text, const char *unit, double *value,
 					struct error *err)
 {
 	uint64_t bytes = 0;
@@ -93,7 +93,7 @@ static enum status gpu_file_sheet_parse(const char *text, const char *unit, doub
 
 static const char *const statuses[] = { "read", "derived", "to-verify" };
 
-const char *sheet_status_name(enum sheet_status status)
+const char *gpu_read_sheet_status_name(enum sheet_status status)
 {
 	return statuses[status];
 }
@@ -108,8 +108,8 @@ struct gpu_reading {
 	size_t header; /* line of the section header */
 };
 
-static void gpu_report_problem(struct gpu_reading *r, size_t line, const char *format,
-			       const char *what)
+static void gpu_read_report_problem(struct gpu_reading *r, size_t line, const char *format,
+				    const char *what)
 {
 	struct text message = TEXT_EMPTY;
 
@@ -118,13 +118,13 @@ static void gpu_report_problem(struct gpu_reading *r, size_t line, const char *f
 	text_release(&message);
 }
 
-static void gpu_file_begin_published(struct gpu_reading *r, size_t line, const char *name)
+static void gpu_read_begin_published(struct gpu_reading *r, size_t line, const char *name)
 {
 	struct gpu *gpu = r->gpu;
 
 	for (size_t i = 0; i < gpu->published_count; i++)
 		if (strcmp(gpu->published[i].name, name) == 0)
-			gpu_report_problem(r, line, "[published %s] is repeated", name);
+			gpu_read_report_problem(r, line, "[published %s] is repeated", name);
 	ARRAY_GROW(gpu->published, gpu->published_count, gpu->published_capacity);
 	gpu->published[gpu->published_count++] = (struct published){ .name = xstrdup(name),
 								     .value = NAN,
@@ -138,7 +138,7 @@ static void gpu_file_begin_published(struct gpu_reading *r, size_t line, const c
 }
 
 /* Checks that the section that ends here is complete. */
-static void gpu_file_check_published(struct gpu_reading *r)
+static void gpu_read_check_published(struct gpu_reading *r)
 {
 	const struct published *p;
 
@@ -146,18 +146,18 @@ static void gpu_file_check_published(struct gpu_reading *r)
 		return;
 	p = &r->gpu->published[r->gpu->published_count - 1];
 	if (!p->quantity)
-		gpu_report_problem(r, r->header, "[published %s] has no quantity", p->name);
+		gpu_read_report_problem(r, r->header, "[published %s] has no quantity", p->name);
 	if (!isfinite(p->value))
-		gpu_report_problem(r, r->header, "[published %s] has no value", p->name);
+		gpu_read_report_problem(r, r->header, "[published %s] has no value", p->name);
 	if (!*p->source)
-		gpu_report_problem(r, r->header, "[published %s] has no source", p->name);
+		gpu_read_report_problem(r, r->header, "[published %s] has no source", p->name);
 }
 
-static void gpu_on_section(void *context, size_t line, const char *name)
+static void gpu_read_on_section(void *context, size_t line, const char *name)
 {
 	struct gpu_reading *r = context;
 
-	gpu_file_check_published(r);
+	gpu_read_check_published(r);
 	r->section = SECTION_NONE;
 	r->header = line;
 	if (strcmp(name, "gpu") == 0)
@@ -170,19 +170,19 @@ static void gpu_on_section(void *context, size_t line, const char *name)
 	}
 	if (text_starts_with(name, PUBLISHED)) {
 		r->section = SECTION_PUBLISHED;
-		gpu_file_begin_published(r, line, name + strlen(PUBLISHED));
+		gpu_read_begin_published(r, line, name + strlen(PUBLISHED));
 	}
 	if (r->section == SECTION_NONE)
-		gpu_report_problem(r, line, "unknown section [%.60s]", name);
+		gpu_read_report_problem(r, line, "unknown section [%.60s]", name);
 }
 
-static void gpu_set_text(char **member, const char *value)
+static void gpu_read_set_text(char **member, const char *value)
 {
 	free(*member);
 	*member = xstrdup(value);
 }
 
-static void on_gpu(struct gpu_reading *r, size_t line, const char *key, const char *value)
+static void gpu_read_on_gpu(struct gpu_reading *r, size_t line, const char *key, const char *value)
 {
 	const struct {
 		const char *key;
@@ -194,14 +194,14 @@ static void on_gpu(struct gpu_reading *r, size_t line, const char *key, const ch
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		if (strcmp(members[i].key, key) == 0) {
-			gpu_set_text(members[i].member, value);
+			gpu_read_set_text(members[i].member, value);
 			return;
 		}
 	}
-	gpu_report_problem(r, line, "unknown key '%.60s' in [gpu]", key);
+	gpu_read_report_problem(r, line, "unknown key '%.60s' in [gpu]", key);
 }
 
-static void gpu_file_on_sheet(struct gpu_reading *r, size_t line, const char *name,
+static void gpu_read_on_sheet(struct gpu_reading *r, size_t line, const char *name,
 			      const char *text)
 {
 	const struct spec_key *figure = spec_key_find(name);
@@ -215,14 +215,14 @@ static void gpu_file_on_sheet(struct gpu_reading *r, size_t line, const char *na
 		if (strcmp(keys[i].name, name) == 0)
 			key = keys[i];
 	if (!key.name) {
-		gpu_report_problem(r, line, "unknown key '%.60s'", name);
+		gpu_read_report_problem(r, line, "unknown key '%.60s'", name);
 		return;
 	}
 	if (gpu_entry(gpu, name)) {
-		gpu_report_problem(r, line, "'%.60s' is repeated", name);
+		gpu_read_report_problem(r, line, "'%.60s' is repeated", name);
 		return;
 	}
-	if (key.unit && gpu_file_sheet_parse(text, key.unit, &value, r->err) != STATUS_OK) {
+	if (key.unit && gpu_read_sheet_parse(text, key.unit, &value, r->err) != STATUS_OK) {
 		error_prefix(r->err, "%s:%zu: %s", gpu->file->name, line, name);
 		return;
 	}
@@ -235,15 +235,16 @@ static void gpu_file_on_sheet(struct gpu_reading *r, size_t line, const char *na
 }
 
 /* Parses "12.1 TFLOP/s" or "499 GB/s .. 503 GB/s"; the quantity must be set before. */
-static void gpu_file_parse_value(struct gpu_reading *r, size_t line, struct published *p,
+static void gpu_read_parse_value(struct gpu_reading *r, size_t line, struct published *p,
 				 const char *text)
 {
 	const char *dots = strstr(text, " .. ");
 	char *first = dots ? xstrndup(text, (size_t)(dots - text)) : xstrdup(text);
 
 	if (!p->quantity) {
-		gpu_report_problem(r, line, "quantity must come before value in [published %s]",
-				   p->name);
+		gpu_read_report_problem(r, line,
+					"quantity must come before value in [published %s]",
+					p->name);
 	} else if (units_parse_quantity(first, p->quantity->unit, &p->value, r->err) != STATUS_OK ||
 		   (dots && units_parse_quantity(dots + strlen(" .. "), p->quantity->unit, &p->high,
 						 r->err) != STATUS_OK)) {
@@ -255,7 +256,7 @@ static void gpu_file_parse_value(struct gpu_reading *r, size_t line, struct publ
 	free(first);
 }
 
-static void gpu_file_on_published(struct gpu_reading *r, size_t line, const char *key,
+static void gpu_read_on_published(struct gpu_reading *r, size_t line, const char *key,
 				  const char *value)
 {
 	struct published *p = &r->gpu->published[r->gpu->published_count - 1];
@@ -263,56 +264,57 @@ static void gpu_file_on_published(struct gpu_reading *r, size_t line, const char
 	if (strcmp(key, "quantity") == 0) {
 		p->quantity = quantity_find(value);
 		if (!p->quantity)
-			gpu_report_problem(r, line, "unknown quantity '%.60s'", value);
+			gpu_read_report_problem(r, line, "unknown quantity '%.60s'", value);
 	} else if (strcmp(key, "value") == 0) {
-		gpu_file_parse_value(r, line, p, value);
+		gpu_read_parse_value(r, line, p, value);
 	} else if (strcmp(key, "devices") == 0) {
 		int64_t devices = 0;
 
 		if (units_parse_integer(value, &devices, r->err) != STATUS_OK)
 			error_prefix(r->err, "%s:%zu: devices", r->gpu->file->name, line);
 		else if (devices < 1 || devices > 100000)
-			gpu_report_problem(r, line, "devices = %s is not a number from 1 to 100000",
-					   value);
+			gpu_read_report_problem(r, line,
+						"devices = %s is not a number from 1 to 100000",
+						value);
 		else
 			p->devices = (int)devices;
 	} else if (strcmp(key, "workload") == 0) {
-		gpu_set_text(&p->workload, value);
+		gpu_read_set_text(&p->workload, value);
 	} else if (strcmp(key, "conditions") == 0) {
-		gpu_set_text(&p->conditions, value);
+		gpu_read_set_text(&p->conditions, value);
 	} else if (strcmp(key, "source") == 0) {
-		gpu_set_text(&p->source, value);
+		gpu_read_set_text(&p->source, value);
 	} else if (strcmp(key, "above_peak") == 0) {
-		gpu_set_text(&p->above_peak, value);
+		gpu_read_set_text(&p->above_peak, value);
 	} else {
-		gpu_report_problem(r, line, "unknown key '%.60s' in [published]", key);
+		gpu_read_report_problem(r, line, "unknown key '%.60s' in [published]", key);
 	}
 }
 
-static void gpu_on_entry(void *context, size_t line, const char *key, const char *value)
+static void gpu_read_on_entry(void *context, size_t line, const char *key, const char *value)
 {
 	struct gpu_reading *r = context;
 
 	if (r->section == SECTION_GPU)
-		on_gpu(r, line, key, value);
+		gpu_read_on_gpu(r, line, key, value);
 	else if (r->section == SECTION_SHEET)
-		gpu_file_on_sheet(r, line, key, value);
+		gpu_read_on_sheet(r, line, key, value);
 	else if (r->section == SECTION_PUBLISHED)
-		gpu_file_on_published(r, line, key, value);
+		gpu_read_on_published(r, line, key, value);
 }
 
-static void gpu_on_problem(void *context, size_t line, const char *message)
+static void gpu_read_on_problem(void *context, size_t line, const char *message)
 {
-	gpu_report_problem(context, line, "%s", message);
+	gpu_read_report_problem(context, line, "%s", message);
 }
 
 enum status gpu_read(struct gpu *gpu, const struct embedded_file *file, struct error *err)
 {
 	struct gpu_reading r = { .gpu = gpu, .err = err };
 	const struct ini_sink sink = { .context = &r,
-				       .section = gpu_on_section,
-				       .entry = gpu_on_entry,
-				       .problem = gpu_on_problem };
+				       .section = gpu_read_on_section,
+				       .entry = gpu_read_on_entry,
+				       .problem = gpu_read_on_problem };
 
 	/* "v100-pcie" from "v100-pcie.ini" */
 	*gpu = (struct gpu){ .id = xstrndup(file->name, strcspn(file->name, ".")),
@@ -322,15 +324,15 @@ enum status gpu_read(struct gpu *gpu, const struct embedded_file *file, struct e
 			     .match = xstrdup(""),
 			     .source = xstrdup("") };
 	ini_read((const char *)file->data, file->size, &sink);
-	gpu_file_check_published(&r);
+	gpu_read_check_published(&r);
 	if (!*gpu->name || !*gpu->label || !*gpu->match)
-		gpu_report_problem(&r, 1, "[gpu] needs name, label and %s", "match");
+		gpu_read_report_problem(&r, 1, "[gpu] needs name, label and %s", "match");
 	if (err->status != STATUS_OK)
-		gpu_release(gpu);
+		gpu_read_release(gpu);
 	return err->status;
 }
 
-void gpu_release(struct gpu *gpu)
+void gpu_read_release(struct gpu *gpu)
 {
 	for (size_t i = 0; i < gpu->entry_count; i++) {
 		free(gpu->entries[i].key);

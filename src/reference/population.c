@@ -43,7 +43,7 @@ void population_release(struct population *p)
 }
 
 /* True if "a+b" or "a" names the GPU. */
-static bool cards_include(const char *cards, const char *id)
+static bool population_cards_include(const char *cards, const char *id)
 {
 	size_t length = strlen(id);
 
@@ -60,7 +60,7 @@ void population_drop_values(struct population *p, const char *id)
 		size_t kept = 0;
 
 		for (size_t k = 0; k < f->count; k++) {
-			if (cards_include(f->values[k].cards, id))
+			if (population_cards_include(f->values[k].cards, id))
 				free(f->values[k].cards);
 			else
 				f->values[kept++] = f->values[k];
@@ -87,7 +87,7 @@ const struct population_card *population_card(const struct population *p, const 
 	return found ? &p->cards[found - 1] : NULL;
 }
 
-struct population_card *population_add_card(struct population *p, const char *id)
+struct population_card *population_enter_card(struct population *p, const char *id)
 {
 	struct population_card *card = (struct population_card *)population_card(p, id);
 
@@ -111,9 +111,9 @@ struct population_card *population_add_card(struct population *p, const char *id
 	return card;
 }
 
-struct population_figure *population_add_figure(struct population *p, const char *point,
-						const char *preheat, const char *metric,
-						const char *unit)
+struct population_figure *population_enter_figure(struct population *p, const char *point,
+						  const char *preheat, const char *metric,
+						  const char *unit)
 {
 	struct population_figure *f;
 
@@ -169,7 +169,7 @@ bool population_id_fits(const char *id)
 	return strlen(id) <= 44 && population_text_fits(id) && !strpbrk(id, " \t+=:[]");
 }
 
-static void read_shipped(struct population *p, struct error *err)
+static void population_shipped_read_all(struct population *p, struct error *err)
 {
 	for (const struct embedded_file *file = embedded_population; file->name; file++)
 		population_read(p, file->name, (const char *)file->data, file->size, true, err);
@@ -178,11 +178,11 @@ static void read_shipped(struct population *p, struct error *err)
 static struct population shipped;
 
 /* An invalid shipped file is a bug: a test reads every one. */
-static void population_read_shipped(void)
+static void population_load_shipped(void)
 {
 	struct error err = ERROR_NONE;
 
-	read_shipped(&shipped, &err);
+	population_shipped_read_all(&shipped, &err);
 	if (err.status != STATUS_OK)
 		population_release(&shipped);
 }
@@ -191,22 +191,22 @@ const struct population *population_shipped(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, population_read_shipped);
+	pthread_once(&once, population_load_shipped);
 	return &shipped;
 }
 
-static enum status population_read_file(struct population *p, const char *path, struct error *err)
+static enum status population_load_file(struct population *p, const char *path, struct error *err)
 {
 	/* "./quick" is a file, "quick" an embedded config. */
 	char *file = xasprintf("%s%s", strchr(path, '/') ? "" : "./", path);
 	struct ini_source source;
-	enum status status = source_open(&source, file, NULL, err);
+	enum status status = document_read_source_open(&source, file, NULL, err);
 
 	if (status == STATUS_OK)
 		status = population_read(p, path, source.data, source.length, false, err);
 	else
 		error_prefix(err, "%s", path);
-	source_close(&source);
+	document_read_source_close(&source);
 	free(file);
 	return status;
 }
@@ -214,7 +214,7 @@ static enum status population_read_file(struct population *p, const char *path, 
 enum status population_load_own(struct population *p, const char *path, struct error *err)
 {
 	*p = (struct population){ 0 };
-	return access(path, F_OK) == 0 ? population_read_file(p, path, err) : STATUS_OK;
+	return access(path, F_OK) == 0 ? population_load_file(p, path, err) : STATUS_OK;
 }
 
 enum status population_load(struct population *p, const char *own, struct error *err)
@@ -222,21 +222,22 @@ enum status population_load(struct population *p, const char *own, struct error 
 	struct population site = { 0 };
 
 	*p = (struct population){ 0 };
-	if (own && population_read_file(&site, own, err) != STATUS_OK) {
+	if (own && population_load_file(&site, own, err) != STATUS_OK) {
 		population_release(&site);
 		return err->status;
 	}
 	if (!site.without_shipped)
-		read_shipped(p, err);
+		population_shipped_read_all(p, err);
 	if (own && err->status == STATUS_OK)
-		population_read_file(p, own, err);
+		population_load_file(p, own, err);
 	population_release(&site);
 	if (err->status != STATUS_OK)
 		population_release(p);
 	return err->status;
 }
 
-static void write_figure(struct text *out, const struct population_figure *f, size_t *number)
+static void population_write_figure(struct text *out, const struct population_figure *f,
+				    size_t *number)
 {
 	char value[48];
 
@@ -269,7 +270,7 @@ char *population_to_text(const struct population *p)
 		text_addf(&out, "launches = %zu\n", card->launches);
 	}
 	for (size_t i = 0; i < p->figure_count; i++)
-		write_figure(&out, &p->figures[i], &figures);
+		population_write_figure(&out, &p->figures[i], &figures);
 	return text_detach(&out);
 }
 
@@ -282,7 +283,8 @@ struct sample_gathering {
 	bool *counted; /* flag by the GPU's index in the population */
 };
 
-static void sample_add_date(struct population_sample *out, const char *measured, const char *driver)
+static void population_sample_add_date(struct population_sample *out, const char *measured,
+				       const char *driver)
 {
 	if (!*out->first || strcmp(measured, out->first) < 0)
 		snprintf(out->first, sizeof(out->first), "%.15s", measured);
@@ -332,7 +334,7 @@ static void population_sample_add_cards(struct sample_gathering *g,
 			*counted = true;
 			g->out->cards++;
 			g->out->own += !found[i]->shipped;
-			sample_add_date(g->out, found[i]->measured, found[i]->driver);
+			population_sample_add_date(g->out, found[i]->measured, found[i]->driver);
 		}
 	}
 	if (!n)

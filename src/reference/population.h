@@ -94,13 +94,13 @@ void population_release(struct population *p);
 const struct population *population_shipped(void);
 
 /* Finds or adds the GPU of that name. Valid until the next call. */
-struct population_card *population_add_card(struct population *p, const char *id);
+struct population_card *population_enter_card(struct population *p, const char *id);
 /* Removes the values of the GPU, including those it shares with another one. */
 void population_drop_values(struct population *p, const char *id);
 const struct population_card *population_card(const struct population *p, const char *id);
-struct population_figure *population_add_figure(struct population *p, const char *point,
-						const char *preheat, const char *metric,
-						const char *unit);
+struct population_figure *population_enter_figure(struct population *p, const char *point,
+						  const char *preheat, const char *metric,
+						  const char *unit);
 /* For a reader, which checks for repeated GPUs itself. Valid until the next call. */
 struct population_value *population_append_value(struct population_figure *figure,
 						 const char *cards, double value);

@@ -36,7 +36,7 @@ struct population_reading {
 };
 
 __attribute__((format(printf, 3, 4))) static void
-population_report_problem(struct population_reading *r, size_t line, const char *format, ...)
+population_read_report_problem(struct population_reading *r, size_t line, const char *format, ...)
 {
 	char message[600];
 	va_list ap;
@@ -47,13 +47,13 @@ population_report_problem(struct population_reading *r, size_t line, const char 
 	error_set(r->err, STATUS_USAGE, "%s:%zu: %s", r->name, line, message);
 }
 
-static void population_set_text(char **member, const char *value)
+static void population_read_set_text(char **member, const char *value)
 {
 	free(*member);
 	*member = xstrdup(value);
 }
 
-static void population_file_heading_release(struct heading *h)
+static void population_read_heading_release(struct heading *h)
 {
 	free(h->point);
 	free(h->preheat);
@@ -63,7 +63,7 @@ static void population_file_heading_release(struct heading *h)
 }
 
 /* "2026-11-20" */
-static bool population_file_is_day(const char *text)
+static bool population_read_is_day(const char *text)
 {
 	for (size_t i = 0; i < 10; i++)
 		if (i == 4 || i == 7 ? text[i] != '-' : !isdigit((unsigned char)text[i]))
@@ -72,53 +72,54 @@ static bool population_file_is_day(const char *text)
 }
 
 /* Checks that the keys of a [figure] are complete, then adds it to the population. */
-static bool population_file_begin_values(struct population_reading *r, size_t line)
+static bool population_read_begin_values(struct population_reading *r, size_t line)
 {
 	const struct heading *h = &r->heading;
 
 	if (r->figure)
 		return true;
 	if (!h->point || !h->metric || !h->unit)
-		population_report_problem(
+		population_read_report_problem(
 			r, line, "case, metric and unit must come before the values of a [figure]");
 	else if (strcmp(h->unit, "B/s") != 0 && strcmp(h->unit, "FLOP/s") != 0)
-		population_report_problem(r, line,
-					  "unit = %.30s is not allowed; a population contains only "
-					  "rates, in B/s or FLOP/s",
-					  h->unit);
+		population_read_report_problem(r, line,
+					       "unit = %.30s is not allowed; a population contains "
+					       "only "
+					       "rates, in B/s or FLOP/s",
+					       h->unit);
 	else
-		r->figure = population_add_figure(r->p, h->point, h->preheat ? h->preheat : "",
-						  h->metric, h->unit);
+		r->figure = population_enter_figure(r->p, h->point, h->preheat ? h->preheat : "",
+						    h->metric, h->unit);
 	if (r->figure && strcmp(r->figure->unit, h->unit) != 0) {
-		population_report_problem(r, line,
-					  "%.60s of %.60s has another unit (%s) in an earlier "
-					  "[figure]",
-					  h->metric, h->point, r->figure->unit);
+		population_read_report_problem(r, line,
+					       "%.60s of %.60s has another unit (%s) in an earlier "
+					       "[figure]",
+					       h->metric, h->point, r->figure->unit);
 		r->figure = NULL;
 	}
 	return r->figure != NULL;
 }
 
-static double population_file_read_value(struct population_reading *r, size_t line, const char *key,
-					 const char *text)
+static double population_read_value_of_file(struct population_reading *r, size_t line,
+					    const char *key, const char *text)
 {
 	struct error err = ERROR_NONE;
 	double value = NAN;
 
 	if (units_parse_quantity(text, r->heading.unit, &value, &err) != STATUS_OK)
-		population_report_problem(r, line, "%.100s: %s", key, err.message);
+		population_read_report_problem(r, line, "%.100s: %s", key, err.message);
 	else if (!(value >= LEAST_RATE && value <= MOST_RATE))
-		population_report_problem(r, line,
-					  "%.100s = %.60s is not a rate of 1 to 1e18 "
-					  "%s",
-					  key, text, r->heading.unit);
+		population_read_report_problem(r, line,
+					       "%.100s = %.60s is not a rate of 1 to 1e18 "
+					       "%s",
+					       key, text, r->heading.unit);
 	else
 		return value;
 	return NAN;
 }
 
 /* Parses "GPU-a" or "GPU-a+GPU-b"; each needs an earlier [card] section. */
-static bool population_file_cards_are_known(struct population_reading *r, size_t line,
+static bool population_read_cards_are_known(struct population_reading *r, size_t line,
 					    const char *cards)
 {
 	size_t count = 0;
@@ -129,7 +130,7 @@ static bool population_file_cards_are_known(struct population_reading *r, size_t
 		bool known = population_card(r->p, id) != NULL;
 
 		if (!known)
-			population_report_problem(
+			population_read_report_problem(
 				r, line, "the section [card %.60s] must come before this line", id);
 		free(id);
 		if (!known)
@@ -138,25 +139,25 @@ static bool population_file_cards_are_known(struct population_reading *r, size_t
 	}
 	if (count <= POPULATION_MOST_DEVICES)
 		return true;
-	population_report_problem(r, line, "%.100s: a value must belong to one GPU or to two",
-				  cards);
+	population_read_report_problem(r, line, "%.100s: a value must belong to one GPU or to two",
+				       cards);
 	return false;
 }
 
-static void population_file_add_value(struct population_reading *r, size_t line, const char *cards,
+static void population_read_add_value(struct population_reading *r, size_t line, const char *cards,
 				      const char *text)
 {
 	double value;
 
-	if (!population_file_begin_values(r, line) ||
-	    !population_file_cards_are_known(r, line, cards))
+	if (!population_read_begin_values(r, line) ||
+	    !population_read_cards_are_known(r, line, cards))
 		return;
-	value = population_file_read_value(r, line, cards, text);
+	value = population_read_value_of_file(r, line, cards, text);
 	if (!isnan(value))
 		population_append_value(r->figure, cards, value)->line = line;
 }
 
-static int population_file_by_cards(const void *a, const void *b)
+static int population_read_by_cards(const void *a, const void *b)
 {
 	const struct population_value *p = *(const struct population_value *const *)a;
 	const struct population_value *q = *(const struct population_value *const *)b;
@@ -166,7 +167,7 @@ static int population_file_by_cards(const void *a, const void *b)
 }
 
 /* Checks that the section that ends here is complete. */
-static void population_finish_section(struct population_reading *r)
+static void population_read_finish_section(struct population_reading *r)
 {
 	const struct population_card *card;
 
@@ -175,11 +176,12 @@ static void population_finish_section(struct population_reading *r)
 	if (r->section == SECTION_CARD) {
 		card = population_card(r->p, r->id);
 		if (!*card->model || !*card->measured)
-			population_report_problem(r, r->header,
-						  "[card %.60s] needs the keys model and measured",
-						  r->id);
+			population_read_report_problem(r, r->header,
+						       "[card %.60s] needs the keys model and "
+						       "measured",
+						       r->id);
 	} else if (r->section == SECTION_FIGURE && !r->figure) {
-		population_report_problem(r, r->header, "the [figure] has no values");
+		population_read_report_problem(r, r->header, "the [figure] has no values");
 	} else if (r->section == SECTION_FIGURE) {
 		const struct population_figure *f = r->figure;
 		const struct population_value **sorted = xcalloc(f->count + 1, sizeof(*sorted));
@@ -187,42 +189,43 @@ static void population_finish_section(struct population_reading *r)
 		/* Each GPU may have one value per [figure]. */
 		for (size_t k = 0; k < f->count; k++)
 			sorted[k] = &f->values[k];
-		qsort(sorted, f->count, sizeof(*sorted), population_file_by_cards);
+		qsort(sorted, f->count, sizeof(*sorted), population_read_by_cards);
 		for (size_t k = 1; k < f->count; k++)
 			if (strcmp(sorted[k - 1]->cards, sorted[k]->cards) == 0)
-				population_report_problem(r, sorted[k]->line,
-							  "%.100s is repeated; each GPU must have "
-							  "one value",
-							  sorted[k]->cards);
+				population_read_report_problem(r, sorted[k]->line,
+							       "%.100s is repeated; each GPU must "
+							       "have "
+							       "one value",
+							       sorted[k]->cards);
 		free(sorted);
 	}
 }
 
-static void population_file_begin_card(struct population_reading *r, size_t line, const char *id)
+static void population_read_begin_card(struct population_reading *r, size_t line, const char *id)
 {
 	const struct population_card *there = population_card(r->p, id);
 	struct population_card *card;
 
-	population_set_text(&r->id, id);
+	population_read_set_text(&r->id, id);
 	if (!population_id_fits(id) || (there && text_starts_with(there->place, r->name))) {
-		population_report_problem(r, line,
-					  there ? "[card %.60s] is repeated"
-						: "'%.60s' is not a valid GPU name",
-					  id);
+		population_read_report_problem(r, line,
+					       there ? "[card %.60s] is repeated"
+						     : "'%.60s' is not a valid GPU name",
+					       id);
 		r->section = SECTION_NONE;
 		return;
 	}
 	/* The GPU is known from another file: replaces its values. */
 	if (there)
 		population_drop_values(r->p, id);
-	card = population_add_card(r->p, id);
+	card = population_enter_card(r->p, id);
 	card->launches = 1;
 	card->shipped = r->shipped;
 	free(card->place);
 	card->place = xasprintf("%s:%zu", r->name, line);
 }
 
-static void population_on_section(void *context, size_t line, const char *name)
+static void population_read_on_section(void *context, size_t line, const char *name)
 {
 	static const struct {
 		const char *prefix;
@@ -230,8 +233,8 @@ static void population_on_section(void *context, size_t line, const char *name)
 	} kinds[] = { { "card ", SECTION_CARD }, { "figure ", SECTION_FIGURE } };
 	struct population_reading *r = context;
 
-	population_finish_section(r);
-	population_file_heading_release(&r->heading);
+	population_read_finish_section(r);
+	population_read_heading_release(&r->heading);
 	r->figure = NULL;
 	r->header = line;
 	r->section = strcmp(name, "population") == 0 ? SECTION_POPULATION : SECTION_NONE;
@@ -239,15 +242,15 @@ static void population_on_section(void *context, size_t line, const char *name)
 		if (text_starts_with(name, kinds[i].prefix))
 			r->section = kinds[i].section;
 	if (r->section == SECTION_CARD)
-		population_file_begin_card(r, line, name + strlen("card "));
+		population_read_begin_card(r, line, name + strlen("card "));
 	else if (r->section == SECTION_NONE)
-		population_report_problem(r, line,
-					  "unknown section [%.60s]; sections: [population], "
-					  "[card ID] and [figure NAME]",
-					  name);
+		population_read_report_problem(r, line,
+					       "unknown section [%.60s]; sections: [population], "
+					       "[card ID] and [figure NAME]",
+					       name);
 }
 
-static void population_file_on_card(struct population_reading *r, size_t line, const char *key,
+static void population_read_on_card(struct population_reading *r, size_t line, const char *key,
 				    const char *value)
 {
 	struct population_card *card = &r->p->cards[population_card(r->p, r->id) - r->p->cards];
@@ -255,31 +258,31 @@ static void population_file_on_card(struct population_reading *r, size_t line, c
 	int64_t launches = 0;
 
 	if (strcmp(key, "model") == 0)
-		population_set_text(&card->model, value);
+		population_read_set_text(&card->model, value);
 	else if (strcmp(key, "driver") == 0)
-		population_set_text(&card->driver, value);
-	else if (strcmp(key, "measured") == 0 && population_file_is_day(value))
-		population_set_text(&card->measured, value);
+		population_read_set_text(&card->driver, value);
+	else if (strcmp(key, "measured") == 0 && population_read_is_day(value))
+		population_read_set_text(&card->measured, value);
 	else if (strcmp(key, "measured") == 0)
-		population_report_problem(r, line,
-					  "measured = %.60s is not a date; write it as 2026-11-20",
-					  value);
+		population_read_report_problem(
+			r, line, "measured = %.60s is not a date; write it as 2026-11-20", value);
 	else if (strcmp(key, "launches") != 0)
-		population_report_problem(r, line,
-					  "unknown key '%.60s' in [card]; keys: model, measured, "
-					  "driver, launches",
-					  key);
+		population_read_report_problem(r, line,
+					       "unknown key '%.60s' in [card]; keys: model, "
+					       "measured, "
+					       "driver, launches",
+					       key);
 	else if (units_parse_integer(value, &launches, &err) != STATUS_OK || launches < 1 ||
 		 launches > 1000000)
-		population_report_problem(r, line,
-					  "launches = %.60s is not a number from 1 to "
-					  "1000000",
-					  value);
+		population_read_report_problem(r, line,
+					       "launches = %.60s is not a number from 1 to "
+					       "1000000",
+					       value);
 	else
 		card->launches = (size_t)launches;
 }
 
-static void population_file_on_figure(struct population_reading *r, size_t line, const char *key,
+static void population_read_on_figure(struct population_reading *r, size_t line, const char *key,
 				      const char *value)
 {
 	struct heading *h = &r->heading;
@@ -295,50 +298,54 @@ static void population_file_on_figure(struct population_reading *r, size_t line,
 		if (strcmp(members[i].key, key) != 0)
 			continue;
 		if (r->figure)
-			population_report_problem(r, line, "%s must come before the values", key);
+			population_read_report_problem(r, line, "%s must come before the values",
+						       key);
 		else
-			population_set_text(members[i].member,
-					    members[i].member == &h->metric
-						    ? former_name_current(NAME_METRIC, "", value)
-						    : value);
+			population_read_set_text(members[i].member,
+						 members[i].member == &h->metric
+							 ? former_name_current(NAME_METRIC, "",
+									       value)
+							 : value);
 		return;
 	}
-	population_file_add_value(r, line, key, value);
+	population_read_add_value(r, line, key, value);
 }
 
-static void population_on_entry(void *context, size_t line, const char *key, const char *value)
+static void population_read_on_entry(void *context, size_t line, const char *key, const char *value)
 {
 	struct population_reading *r = context;
 
 	if (r->err->status != STATUS_OK)
 		return;
 	if (!*value)
-		population_report_problem(r, line, "%.60s: missing value", key);
+		population_read_report_problem(r, line, "%.60s: missing value", key);
 	else if (!population_text_fits(value))
-		population_report_problem(r, line,
-					  "%.60s: '%.60s' is too long or has several lines; write "
-					  "one line of at most 180 bytes",
-					  key, value);
+		population_read_report_problem(r, line,
+					       "%.60s: '%.60s' is too long or has several lines; "
+					       "write "
+					       "one line of at most 180 bytes",
+					       key, value);
 	else if (r->section == SECTION_POPULATION) {
 		if (strcmp(key, "shipped") != 0)
-			population_report_problem(
+			population_read_report_problem(
 				r, line, "unknown key '%.60s' in [population]; keys: shipped", key);
 		else if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-			population_report_problem(r, line, "shipped = %.60s is not yes or no",
-						  value);
+			population_read_report_problem(r, line, "shipped = %.60s is not yes or no",
+						       value);
 		else
 			r->p->without_shipped = strcmp(value, "no") == 0;
 	} else if (r->section == SECTION_CARD)
-		population_file_on_card(r, line, key, value);
+		population_read_on_card(r, line, key, value);
 	else if (r->section != SECTION_NONE)
-		population_file_on_figure(r, line, key, value);
+		population_read_on_figure(r, line, key, value);
 	else
-		population_report_problem(r, line, "'%.60s' comes before the first section", key);
+		population_read_report_problem(r, line, "'%.60s' comes before the first section",
+					       key);
 }
 
-static void population_on_problem(void *context, size_t line, const char *message)
+static void population_read_on_problem(void *context, size_t line, const char *message)
 {
-	population_report_problem(context, line, "%s", message);
+	population_read_report_problem(context, line, "%s", message);
 }
 
 enum status population_read(struct population *p, const char *name, const char *text, size_t length,
@@ -346,13 +353,13 @@ enum status population_read(struct population *p, const char *name, const char *
 {
 	struct population_reading r = { .p = p, .err = err, .name = name, .shipped = shipped };
 	const struct ini_sink sink = { .context = &r,
-				       .section = population_on_section,
-				       .entry = population_on_entry,
-				       .problem = population_on_problem };
+				       .section = population_read_on_section,
+				       .entry = population_read_on_entry,
+				       .problem = population_read_on_problem };
 
 	ini_read(text, length, &sink);
-	population_finish_section(&r);
-	population_file_heading_release(&r.heading);
+	population_read_finish_section(&r);
+	population_read_heading_release(&r.heading);
 	free(r.id);
 	return err->status;
 }

@@ -151,8 +151,9 @@ static bool quantity_capability_matches(const struct sheet_row *row,
 	       (!row->capability_to || (capability && capability <= row->capability_to));
 }
 
-const struct sheet_row *sheet_row_of_case(const struct sheet_row *rows, const struct case_result *c,
-					  const char *metric, const struct device_info *device)
+const struct sheet_row *quantity_sheet_row_of_case(const struct sheet_row *rows,
+						   const struct case_result *c, const char *metric,
+						   const struct device_info *device)
 {
 	for (const struct sheet_row *row = rows; row && row->metric; row++)
 		if (strcmp(row->metric, metric) == 0 && quantity_parameters_match(row, c) &&

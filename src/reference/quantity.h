@@ -32,8 +32,9 @@ extern const struct quantity quantities[]; /* terminated by { 0 } */
 const struct quantity *quantity_find(const char *name);
 
 /* The row for a metric of a case on `device` (may be NULL); NULL: none. */
-const struct sheet_row *sheet_row_of_case(const struct sheet_row *rows, const struct case_result *c,
-					  const char *metric, const struct device_info *device);
+const struct sheet_row *quantity_sheet_row_of_case(const struct sheet_row *rows,
+						   const struct case_result *c, const char *metric,
+						   const struct device_info *device);
 /*
  * The quantity named by the row; if the row names a key, an unnamed quantity bounded by that key.
  */

@@ -21,7 +21,7 @@ bool spec_of_name(const char *device_name, const char *key, double *value, const
 	if (!entry || !entry->unit)
 		return false;
 	*value = entry->value;
-	*status = sheet_status_name(entry->status);
+	*status = gpu_read_sheet_status_name(entry->status);
 	return true;
 }
 
@@ -31,7 +31,7 @@ bool spec_lookup(const struct device_info *device, const char *key, double *valu
 	if (spec_of_name(device->name, key, value, status))
 		return true;
 	*status = "device";
-	return derived_figure(device, key, value, NULL);
+	return reference_derived_figure(device, key, value, NULL);
 }
 
 char *spec_words(const struct device_info *device, const char *key)
@@ -44,7 +44,7 @@ char *spec_words(const struct device_info *device, const char *key)
 		text_addf(&words, "data sheet (%s)", status);
 	} else {
 		text_add(&words, "computed from the driver's report: ");
-		derived_figure(device, key, &value, &words);
+		reference_derived_figure(device, key, &value, &words);
 	}
 	return text_detach(&words);
 }
@@ -52,7 +52,7 @@ char *spec_words(const struct device_info *device, const char *key)
 bool spec_peak(const struct sheet_row *rows, const struct case_result *c, const char *metric,
 	       const struct device_info *device, struct spec_peak *peak)
 {
-	const struct sheet_row *row = sheet_row_of_case(rows, c, metric, device);
+	const struct sheet_row *row = quantity_sheet_row_of_case(rows, c, metric, device);
 	const struct quantity quantity = row ? quantity_of_row(row) : (struct quantity){ 0 };
 	const char *status;
 

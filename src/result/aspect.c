@@ -33,7 +33,7 @@ bool aspect_named(const char *name, enum aspect *aspect)
 	return false;
 }
 
-static bool is_about(const struct aspect_row *row, const struct case_result *c)
+static bool aspect_is_about(const struct aspect_row *row, const struct case_result *c)
 {
 	const struct case_parameter *p = row->parameter ? case_parameter(c, row->parameter) : NULL;
 
@@ -44,7 +44,7 @@ const struct aspect_row *aspect_row_of(const struct aspect_row *rows, const char
 				       const struct case_result *c)
 {
 	for (; rows && rows->metric; rows++)
-		if (strcmp(rows->metric, metric) == 0 && is_about(rows, c))
+		if (strcmp(rows->metric, metric) == 0 && aspect_is_about(rows, c))
 			return rows;
 	return NULL;
 }
@@ -68,8 +68,8 @@ bool aspect_is_partial(const struct aspect_row *rows, const char *metric,
 #define LONGEST_PARAMETER 32
 
 /* Appends the value of the parameter in braces: "{PRECISION}", `length` bytes, becomes "FP16". */
-static void add_braced(struct text *out, const char *braced, size_t length,
-		       const struct case_result *c)
+static void aspect_add_braced(struct text *out, const char *braced, size_t length,
+			      const struct case_result *c)
 {
 	const struct case_parameter *p;
 	char name[LONGEST_PARAMETER] = "";
@@ -92,7 +92,7 @@ char *aspect_fill(const char *text, const struct case_result *c)
 		const char *end = *at == '{' ? strchr(at, '}') : NULL;
 
 		if (end) {
-			add_braced(&out, at, (size_t)(end - at) + 1, c);
+			aspect_add_braced(&out, at, (size_t)(end - at) + 1, c);
 			at = end + 1;
 		} else {
 			text_add_char(&out, *at++);

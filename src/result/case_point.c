@@ -12,7 +12,7 @@
 #include "result/result.h"
 #include "result/verdict.h"
 
-static const char *case_text_or_empty(const char *s)
+static const char *case_point_text_or_empty(const char *s)
 {
 	return s ? s : "";
 }
@@ -23,7 +23,7 @@ void case_add_axis(struct case_result *c, const char *name, const char *value, b
 	c->point[c->point_count++] = (struct case_axis){ xstrdup(name), xstrdup(value), labelled };
 }
 
-static void add_axes(struct text *out, const struct case_result *c)
+static void case_point_add_axes(struct text *out, const struct case_result *c)
 {
 	for (size_t i = 0; i < c->point_count; i++) {
 		const struct case_axis *a = &c->point[i];
@@ -37,9 +37,10 @@ char *case_point(const struct case_result *c)
 {
 	struct text out = TEXT_EMPTY;
 
-	text_addf(&out, "%s%s%s", case_text_or_empty(c->suite),
-		  *case_text_or_empty(c->label) ? ":" : "", case_text_or_empty(c->label));
-	add_axes(&out, c);
+	text_addf(&out, "%s%s%s", case_point_text_or_empty(c->suite),
+		  *case_point_text_or_empty(c->label) ? ":" : "",
+		  case_point_text_or_empty(c->label));
+	case_point_add_axes(&out, c);
 	return text_detach(&out);
 }
 
@@ -47,8 +48,8 @@ char *case_point_without_label(const struct case_result *c)
 {
 	struct text out = TEXT_EMPTY;
 
-	text_add(&out, case_text_or_empty(c->suite));
-	add_axes(&out, c);
+	text_add(&out, case_point_text_or_empty(c->suite));
+	case_point_add_axes(&out, c);
 	return text_detach(&out);
 }
 
@@ -59,15 +60,15 @@ void case_put_on_node(struct case_result *c, const char *node)
 
 	for (size_t i = 0; i < c->device_count; i++) {
 		placed = xasprintf("%s/%s", node, c->devices[i]);
-		shared_text_free(c->devices[i]);
+		memory_shared_text_free(c->devices[i]);
 		c->devices[i] = placed;
-		shared_text(&c->devices[i]);
+		memory_shared_text(&c->devices[i]);
 	}
-	placed = xasprintf("%s/%s", node, case_text_or_empty(c->device));
-	shared_text_free(c->device);
+	placed = xasprintf("%s/%s", node, case_point_text_or_empty(c->device));
+	memory_shared_text_free(c->device);
 	c->device = placed;
-	shared_text(&c->device);
-	if (*case_text_or_empty(c->failed_device)) {
+	memory_shared_text(&c->device);
+	if (*case_point_text_or_empty(c->failed_device)) {
 		placed = xasprintf("%s/%s", node, c->failed_device);
 		free(c->failed_device);
 		c->failed_device = placed;
@@ -93,9 +94,9 @@ void case_put_on_node(struct case_result *c, const char *node)
 		id = xasprintf("%s@%s", c->id, node);
 	free(c->id);
 	c->id = id;
-	shared_text_free(c->node);
+	memory_shared_text_free(c->node);
 	c->node = xstrdup(node);
-	shared_text(&c->node);
+	memory_shared_text(&c->node);
 	free(placed);
 	free(devices);
 }
@@ -104,7 +105,7 @@ char *case_id_on_node(const struct case_result *c)
 {
 	char *placed = case_devices(c), *id;
 	size_t length = strlen(c->id), tail = strlen(placed),
-	       node = strlen(case_text_or_empty(c->node));
+	       node = strlen(case_point_text_or_empty(c->node));
 	struct text devices = TEXT_EMPTY;
 
 	for (size_t i = 0; i < c->device_count; i++)
@@ -133,15 +134,15 @@ char *case_devices(const struct case_result *c)
 	struct text out = TEXT_EMPTY;
 
 	for (size_t i = 0; i < c->device_count; i++)
-		text_addf(&out, "%s%s", i ? "," : "", case_text_or_empty(c->devices[i]));
+		text_addf(&out, "%s%s", i ? "," : "", case_point_text_or_empty(c->devices[i]));
 	return text_detach(&out);
 }
 
 bool cases_share_point(const struct case_result *a, const struct case_result *b)
 {
 	if (a->point_count != b->point_count ||
-	    strcmp(case_text_or_empty(a->suite), case_text_or_empty(b->suite)) != 0 ||
-	    strcmp(case_text_or_empty(a->label), case_text_or_empty(b->label)) != 0)
+	    strcmp(case_point_text_or_empty(a->suite), case_point_text_or_empty(b->suite)) != 0 ||
+	    strcmp(case_point_text_or_empty(a->label), case_point_text_or_empty(b->label)) != 0)
 		return false;
 	for (size_t i = 0; i < a->point_count; i++)
 		if (strcmp(a->point[i].name, b->point[i].name) != 0 ||
@@ -159,7 +160,7 @@ bool case_names_parameter(const struct case_result *c, const char *name)
 }
 
 /* Length of an id without "@cuda:0,cuda:1". */
-static size_t point_length(const char *id)
+static size_t case_point_length(const char *id)
 {
 	const char *at = strrchr(id, '@');
 
@@ -169,5 +170,5 @@ static size_t point_length(const char *id)
 void series_point_of_id(const char *id, char **section, char **point)
 {
 	*section = xstrndup(id, strcspn(id, "/@"));
-	*point = xstrndup(id, point_length(id));
+	*point = xstrndup(id, case_point_length(id));
 }

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "result/verdict.h"
 
-size_t result_count(const struct result *result, enum case_status status)
+size_t result_outcome_count(const struct result *result, enum case_status status)
 {
 	size_t n = 0;
 
@@ -16,7 +16,7 @@ size_t result_count(const struct result *result, enum case_status status)
 	return n;
 }
 
-size_t result_lost_workers(const struct result *result)
+size_t result_outcome_lost_workers(const struct result *result)
 {
 	size_t n = 0;
 
@@ -25,24 +25,25 @@ size_t result_lost_workers(const struct result *result)
 	return n;
 }
 
-size_t result_not_run(const struct result *result)
+size_t result_outcome_not_run(const struct result *result)
 {
 	return result->planned > result->case_count ? result->planned - result->case_count : 0;
 }
 
-bool result_is_incomplete(const struct result *result)
+bool result_outcome_is_incomplete(const struct result *result)
 {
-	return result_count(result, CASE_ERROR) || result_not_run(result) ||
+	return result_outcome_count(result, CASE_ERROR) || result_outcome_not_run(result) ||
 	       result_lost_devices(result) || result_lost_nodes(result) ||
-	       result_lost_workers(result);
+	       result_outcome_lost_workers(result);
 }
 
-bool result_measured_nothing(const struct result *result)
+bool result_outcome_measured_nothing(const struct result *result)
 {
-	return result->case_count && result_count(result, CASE_SKIPPED) == result->case_count;
+	return result->case_count &&
+	       result_outcome_count(result, CASE_SKIPPED) == result->case_count;
 }
 
-uint64_t result_memory_errors(const struct result *result)
+uint64_t result_outcome_memory_errors(const struct result *result)
 {
 	uint64_t errors = 0;
 
@@ -71,18 +72,20 @@ uint64_t result_memory_errors(const struct result *result)
 	return errors;
 }
 
-int result_exit_code(const struct result *result)
+int result_outcome_exit_code(const struct result *result)
 {
 	int verdict = result->judgement ? verdicts_exit_code(result->judgement) : 0;
 
-	if (verdict == 5 || result_count(result, CASE_FAILED) || result_memory_errors(result))
+	if (verdict == 5 || result_outcome_count(result, CASE_FAILED) ||
+	    result_outcome_memory_errors(result))
 		return 5;
 	if (verdict)
 		return verdict;
-	return result_is_incomplete(result) || result_measured_nothing(result) ? 4 : 0;
+	return result_outcome_is_incomplete(result) || result_outcome_measured_nothing(result) ? 4
+											       : 0;
 }
 
-bool case_is_wrong(const struct case_result *c)
+bool result_outcome_case_is_wrong(const struct case_result *c)
 {
 	const struct verification *v = &c->verification;
 
@@ -90,12 +93,12 @@ bool case_is_wrong(const struct case_result *c)
 	       (c->status == CASE_OK && v->done && v->error > v->tolerance);
 }
 
-bool case_is_verified(const struct case_result *c)
+bool result_outcome_case_is_verified(const struct case_result *c)
 {
 	return c->verification.done;
 }
 
-char *case_common_reason(const struct case_result *c)
+char *result_outcome_case_common_reason(const struct case_result *c)
 {
 	const char *reason = c->reason ? c->reason : "", *device = c->device ? c->device : "";
 	const char *found;
@@ -113,7 +116,7 @@ char *case_common_reason(const struct case_result *c)
 	return text_detach(&out);
 }
 
-bool result_plans_stage(const struct result *result, enum run_stage stage)
+bool result_outcome_plans_stage(const struct result *result, enum run_stage stage)
 {
 	bool any = false;
 
@@ -130,18 +133,19 @@ bool result_plans_stage(const struct result *result, enum run_stage stage)
 	return any;
 }
 
-enum run_stage result_ended_after(const struct result *result)
+enum run_stage result_outcome_ended_after(const struct result *result)
 {
 	enum run_stage last = RUN_STAGE_SANITY;
 
 	if (!result->state || strcmp(result->state, "incomplete") != 0 ||
-	    result->planned <= result->case_count || !result_plans_stage(result, RUN_STAGE_SANITY))
+	    result->planned <= result->case_count ||
+	    !result_outcome_plans_stage(result, RUN_STAGE_SANITY))
 		return RUN_STAGE_NONE;
 	for (size_t i = 0; i < result->case_count; i++)
 		if (result->cases[i].stage > last)
 			last = result->cases[i].stage;
 	for (int later = last + 1; later < RUN_STAGE_COUNT; later++)
-		if (result_plans_stage(result, (enum run_stage)later))
+		if (result_outcome_plans_stage(result, (enum run_stage)later))
 			return last;
 	return RUN_STAGE_NONE;
 }

@@ -16,25 +16,25 @@ static const char *const role_words[] = {
 };
 _Static_assert(ARRAY_SIZE(role_words) == ROLE_COUNT, "a role has no name");
 
-static enum role *role_at(const struct field *f, const void *base)
+static enum role *presentation_role_at(const struct field *f, const void *base)
 {
 	return (enum role *)(void *)((char *)(uintptr_t)base + f->offset);
 }
 
-static void role_write(struct json_writer *w, const struct field *f, const void *base)
+static void presentation_role_write(struct json_writer *w, const struct field *f, const void *base)
 {
-	writer_text(w, role_words[*role_at(f, base)]);
+	writer_text(w, role_words[*presentation_role_at(f, base)]);
 }
 
 /* Leaves out the row of an unknown role: another program may have more roles. */
-static enum status role_read(struct json_reader *r, const struct field *f, void *base,
-			     const struct json_path *path)
+static enum status presentation_role_read(struct json_reader *r, const struct field *f, void *base,
+					  const struct json_path *path)
 {
 	int role = 0;
 
-	if (reader_peek(r) != '"')
-		return json_path_error(path, r->err, "expected a string");
-	if (reader_string(r) != STATUS_OK)
+	if (json_reader_peek(r) != '"')
+		return json_fields_path_error(path, r->err, "expected a string");
+	if (json_reader_string(r) != STATUS_OK)
 		return r->err->status;
 	while (role < ROLE_COUNT && strcmp(role_words[role], r->string.data) != 0)
 		role++;
@@ -44,11 +44,11 @@ static enum status role_read(struct json_reader *r, const struct field *f, void 
 		free((void *)(uintptr_t)row->name);
 		row->name = NULL;
 	}
-	*role_at(f, base) = (enum role)role;
+	*presentation_role_at(f, base) = (enum role)role;
 	return STATUS_OK;
 }
 
-static const struct codec codec_role = { role_write, role_read };
+static const struct codec codec_role = { presentation_role_write, presentation_role_read };
 
 #define WORD(type, member) FIELD(type, member, word, .omitted = true)
 #define MARK(type, member) FIELD(type, member, bool, .omitted = true)
@@ -162,8 +162,8 @@ void result_present(struct result *result, const struct presentation *p)
 
 	if (result_presentation(result, p->suite))
 		return;
-	line = fields_line(presentation_fields, p);
-	if (fields_parse(line, strlen(line), presentation_fields, &copy, &err) == STATUS_OK) {
+	line = json_fields_line(presentation_fields, p);
+	if (json_fields_parse(line, strlen(line), presentation_fields, &copy, &err) == STATUS_OK) {
 		copy.suite = xstrdup(p->suite);
 		ARRAY_GROW(result->presentations, result->presentation_count,
 			   result->presentation_capacity);
@@ -176,7 +176,7 @@ void result_present(struct result *result, const struct presentation *p)
 
 void presentation_release(struct presentation *p)
 {
-	fields_release(presentation_fields, p);
+	json_fields_release(presentation_fields, p);
 	free((void *)(uintptr_t)p->suite);
 	*p = (struct presentation){ 0 };
 }

@@ -12,20 +12,20 @@
 
 void metric_value_release(struct metric_value *metric)
 {
-	shared_text_free(metric->name);
-	fields_release(metric_fields, metric);
+	memory_shared_text_free(metric->name);
+	json_fields_release(metric_fields, metric);
 }
 
 void time_quantity_release(struct time_quantity *q)
 {
 	free(q->name);
-	fields_release(time_quantity_fields, q);
+	json_fields_release(time_quantity_fields, q);
 }
 
 void watch_release(struct watch *w)
 {
 	free(w->device);
-	fields_release(watch_fields, w);
+	json_fields_release(watch_fields, w);
 	memset(w, 0, sizeof(*w));
 }
 
@@ -45,16 +45,16 @@ double watch_counter_growth(const struct watch *w, const char *name)
 
 void case_result_release(struct case_result *c)
 {
-	fields_release(case_fields, c);
+	json_fields_release(case_fields, c);
 	memset(c, 0, sizeof(*c));
 }
 
 void case_drop_figures(struct case_result *c)
 {
-	fields_clear(case_fields, "metrics", c);
-	fields_clear(case_fields, "samples", c);
-	fields_clear(case_fields, "energy_windows", c);
-	shared_text_free(c->verification.method);
+	json_fields_clear(case_fields, "metrics", c);
+	json_fields_clear(case_fields, "samples", c);
+	json_fields_clear(case_fields, "energy_windows", c);
+	memory_shared_text_free(c->verification.method);
 	c->verification = (struct verification){ .method = xstrdup(""),
 						 .error = (double)NAN,
 						 .tolerance = (double)NAN };
@@ -67,8 +67,8 @@ void result_leave_samples(struct result *result)
 		struct case_result *c = &result->cases[i];
 
 		for (size_t s = 0; s < c->series_count; s++)
-			fields_clear(series_fields, "values", &c->series[s]);
-		fields_clear(case_fields, "timeline", c);
+			json_fields_clear(series_fields, "values", &c->series[s]);
+		json_fields_clear(case_fields, "timeline", c);
 	}
 }
 
@@ -84,7 +84,7 @@ void result_judge(struct result *result, struct verdicts *judgement)
 
 void result_release(struct result *result)
 {
-	fields_release(result_fields, result);
+	json_fields_release(result_fields, result);
 	memset(result, 0, sizeof(*result));
 }
 
@@ -173,7 +173,7 @@ static const struct {
 	{ 0x80, "power brake", "power brake", true },
 };
 
-static char *join_throttles(int64_t reasons, bool page)
+static char *result_join_throttles(int64_t reasons, bool page)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -186,12 +186,12 @@ static char *join_throttles(int64_t reasons, bool page)
 
 char *result_throttle_words(int64_t reasons)
 {
-	return join_throttles(reasons, false);
+	return result_join_throttles(reasons, false);
 }
 
 char *result_throttle_page_words(int64_t reasons)
 {
-	return join_throttles(reasons, true);
+	return result_join_throttles(reasons, true);
 }
 
 bool result_throttle_is_fault(int64_t reasons)
@@ -269,12 +269,12 @@ void case_result_note(struct case_result *c, const char *text)
 	char *old = c->notes;
 
 	c->notes = old && *old ? xasprintf("%s %s", old, text) : xstrdup(text);
-	shared_text_free(old);
+	memory_shared_text_free(old);
 }
 
 void lost_worker_release(struct lost_worker *lost)
 {
-	fields_release(lost_worker_fields, lost);
+	json_fields_release(lost_worker_fields, lost);
 	memset(lost, 0, sizeof(*lost));
 }
 
@@ -315,7 +315,7 @@ struct case_result *result_add_case(struct result *result)
 	return &result->cases[result->case_count++];
 }
 
-static bool ended_alike(const struct result_node *a, const struct result_node *b)
+static bool result_ended_alike(const struct result_node *a, const struct result_node *b)
 {
 	return a->status == b->status && a->finished == b->finished && a->planned == b->planned &&
 	       strcmp(a->lost_at, b->lost_at) == 0 && strcmp(a->reason, b->reason) == 0;
@@ -327,7 +327,7 @@ char *result_nodes_ended_alike(const struct result *result, size_t first, bool *
 
 	*count = 0;
 	for (size_t i = first; i < result->node_count; i++) {
-		if (told[i] || !ended_alike(&result->nodes[i], &result->nodes[first]))
+		if (told[i] || !result_ended_alike(&result->nodes[i], &result->nodes[first]))
 			continue;
 		told[i] = true;
 		if (++*count <= NODES_NAMED)
@@ -442,7 +442,7 @@ bool case_asks_binary(const struct case_result *c)
 }
 
 /* True if the case computes with integers, by whichever parameter names its precision. */
-static bool case_computes_integers(const struct case_result *c)
+static bool result_case_computes_integers(const struct case_result *c)
 {
 	for (size_t i = 0; i < c->parameter_count; i++)
 		if (c->parameters[i].text && strcmp(c->parameters[i].text, "int8") == 0)
@@ -454,7 +454,7 @@ const char *case_metric_unit(const struct case_result *c, const struct metric_va
 {
 	bool rate = strcmp(m->unit, "FLOP/s") == 0;
 
-	if ((!rate && strcmp(m->unit, "FLOP/J") != 0) || !case_computes_integers(c))
+	if ((!rate && strcmp(m->unit, "FLOP/J") != 0) || !result_case_computes_integers(c))
 		return m->unit;
 	return rate ? "ops/s" : "ops/J";
 }

@@ -43,7 +43,8 @@ static enum status result_check_ids(struct id *ids, size_t count, const char *li
 
 	for (size_t i = 0; i < count; i++)
 		if (!*ids[i].id)
-			return json_path_error(MEMBER(ELEMENT(&top, i), member), err, "is empty");
+			return json_fields_path_error(MEMBER(ELEMENT(&top, i), member), err,
+						      "is empty");
 	if (count)
 		qsort(ids, count, sizeof(*ids), result_check_by_id);
 	for (size_t i = 1; i < count; i++)
@@ -54,20 +55,21 @@ static enum status result_check_ids(struct id *ids, size_t count, const char *li
 		}
 	if (!second)
 		return STATUS_OK;
-	return json_path_error(MEMBER(ELEMENT(&top, second->index), member), err,
-			       "'%.200s' is repeated; first in %s[%zu]", second->id, list,
-			       first->index);
+	return json_fields_path_error(MEMBER(ELEMENT(&top, second->index), member), err,
+				      "'%.200s' is repeated; first in %s[%zu]", second->id, list,
+				      first->index);
 }
 
 /* Fills and sorts `ids`. */
-static enum status check_device_ids(const struct result *r, struct id *ids, struct error *err)
+static enum status result_check_device_ids(const struct result *r, struct id *ids,
+					   struct error *err)
 {
 	for (size_t i = 0; i < r->device_count; i++)
 		ids[i] = (struct id){ r->devices[i].id, i };
 	return result_check_ids(ids, r->device_count, "devices", "id", err);
 }
 
-static enum status check_case_ids(const struct result *r, struct error *err)
+static enum status result_check_case_ids(const struct result *r, struct error *err)
 {
 	struct id *ids = xcalloc(r->case_count + 1, sizeof(*ids));
 	enum status status;
@@ -79,97 +81,100 @@ static enum status check_case_ids(const struct result *r, struct error *err)
 	return status;
 }
 
-static enum status check_unit(const char *unit, const struct json_path *path, struct error *err)
+static enum status result_check_unit(const char *unit, const struct json_path *path,
+				     struct error *err)
 {
 	char known[256];
 
 	if (units_known(unit))
 		return STATUS_OK;
-	return json_path_error(MEMBER(path, "unit"), err,
-			       "'%.60s' is not a valid unit; allowed: %s", unit,
-			       units_all(known, sizeof(known)));
+	return json_fields_path_error(MEMBER(path, "unit"), err,
+				      "'%.60s' is not a valid unit; allowed: %s", unit,
+				      units_all(known, sizeof(known)));
 }
 
 /* Checks `low` <= `value` <= `high` as far as they are known (not NaN); `what` names the value. */
-static enum status check_interval(double low, double value, double high, const char *what,
-				  const struct json_path *path, struct error *err)
+static enum status result_check_interval(double low, double value, double high, const char *what,
+					 const struct json_path *path, struct error *err)
 {
 	double slack = ROUNDING * fabs(value);
 
 	if (isnan(value) && (isfinite(low) || isfinite(high)))
-		return json_path_error(MEMBER(path, isfinite(low) ? "low" : "high"), err,
-				       "the interval has no %s", what);
+		return json_fields_path_error(MEMBER(path, isfinite(low) ? "low" : "high"), err,
+					      "the interval has no %s", what);
 	if (low > value + slack)
-		return json_path_error(MEMBER(path, "low"), err, "%g is above the %s %g", low, what,
-				       value);
+		return json_fields_path_error(MEMBER(path, "low"), err, "%g is above the %s %g",
+					      low, what, value);
 	if (high < value - slack)
-		return json_path_error(MEMBER(path, "high"), err, "%g is below the %s %g", high,
-				       what, value);
+		return json_fields_path_error(MEMBER(path, "high"), err, "%g is below the %s %g",
+					      high, what, value);
 	return STATUS_OK;
 }
 
 /* Checks the number of samples of a metric. */
-static enum status check_n(const struct metric_value *m, const struct case_result *c,
-			   const struct json_path *path, struct error *err)
+static enum status result_check_n(const struct metric_value *m, const struct case_result *c,
+				  const struct json_path *path, struct error *err)
 {
 	const struct series *series = *m->series ? case_series(c, m->series) : NULL;
 
 	if (*m->series && !series)
-		return json_path_error(MEMBER(path, "series"), err,
-				       "the case has no sample series '%.100s'", m->series);
+		return json_fields_path_error(MEMBER(path, "series"), err,
+					      "the case has no sample series '%.100s'", m->series);
 	if (series && series->statistics.n != m->n)
-		return json_path_error(MEMBER(path, "n"), err,
-				       "%zu, but series '%.100s' has %zu samples", m->n, m->series,
-				       series->statistics.n);
+		return json_fields_path_error(MEMBER(path, "n"), err,
+					      "%zu, but series '%.100s' has %zu samples", m->n,
+					      m->series, series->statistics.n);
 	if (m->n == 0 && !isnan(m->value))
-		return json_path_error(MEMBER(path, "n"), err,
-				       "0; a value needs at least one sample");
+		return json_fields_path_error(MEMBER(path, "n"), err,
+					      "0; a value needs at least one sample");
 	return STATUS_OK;
 }
 
-static enum status check_metric(const struct metric_value *m, const struct case_result *c,
-				const struct json_path *metrics, struct error *err)
+static enum status result_check_metric(const struct metric_value *m, const struct case_result *c,
+				       const struct json_path *metrics, struct error *err)
 {
 	const struct json_path here = { metrics, m->name, 0 };
 
 	if (!*m->name)
-		return json_path_error(metrics, err, "the name is empty");
-	if (check_unit(m->unit, &here, err) != STATUS_OK || check_n(m, c, &here, err) != STATUS_OK)
+		return json_fields_path_error(metrics, err, "the name is empty");
+	if (result_check_unit(m->unit, &here, err) != STATUS_OK ||
+	    result_check_n(m, c, &here, err) != STATUS_OK)
 		return STATUS_USAGE;
-	return check_interval(m->low, m->value, m->high, "value", &here, err);
+	return result_check_interval(m->low, m->value, m->high, "value", &here, err);
 }
 
-static enum status check_samples(const struct series *s, const struct json_path *path,
-				 struct error *err)
+static enum status result_check_samples(const struct series *s, const struct json_path *path,
+					struct error *err)
 {
 	const struct json_path values = { path, "values", 0 };
 
 	for (size_t i = 0; i < s->count; i++)
 		if (!isfinite(s->samples[i]))
-			return json_path_error(ELEMENT(&values, i), err,
-					       "a sample must be a finite number");
+			return json_fields_path_error(ELEMENT(&values, i), err,
+						      "a sample must be a finite number");
 	return STATUS_OK;
 }
 
-static enum status check_series(const struct series *s, bool samples_left_out,
-				const struct json_path *all, struct error *err)
+static enum status result_check_series(const struct series *s, bool samples_left_out,
+				       const struct json_path *all, struct error *err)
 {
 	const struct json_path here = { all, s->name, 0 };
 	const struct json_path statistics = { &here, "statistics", 0 };
 
 	if (!*s->name)
-		return json_path_error(all, err, "the name is empty");
+		return json_fields_path_error(all, err, "the name is empty");
 	if (s->count != s->statistics.n && (s->count || !samples_left_out))
-		return json_path_error(MEMBER(&statistics, "n"), err,
-				       "%zu, but there are %zu samples", s->statistics.n, s->count);
+		return json_fields_path_error(MEMBER(&statistics, "n"), err,
+					      "%zu, but there are %zu samples", s->statistics.n,
+					      s->count);
 	if (!s->batch && s->count)
-		return json_path_error(MEMBER(&here, "batch"), err,
-				       "0; a sample contains at least one operation");
-	if (check_unit(s->unit, &here, err) != STATUS_OK ||
-	    check_samples(s, &here, err) != STATUS_OK)
+		return json_fields_path_error(MEMBER(&here, "batch"), err,
+					      "0; a sample contains at least one operation");
+	if (result_check_unit(s->unit, &here, err) != STATUS_OK ||
+	    result_check_samples(s, &here, err) != STATUS_OK)
 		return STATUS_USAGE;
-	return check_interval(s->statistics.low, s->statistics.median, s->statistics.high, "median",
-			      &statistics, err);
+	return result_check_interval(s->statistics.low, s->statistics.median, s->statistics.high,
+				     "median", &statistics, err);
 }
 
 /* Checks that the arrays of a quantity over time have equal lengths, if present. */
@@ -182,17 +187,18 @@ static enum status result_check_quantity(const struct time_quantity *q,
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		if (counts[i] && length && counts[i] != length)
-			return json_path_error(&here, err,
-					       "lowest, mean and highest have different lengths: "
-					       "%zu, %zu and %zu numbers",
-					       counts[0], counts[1], counts[2]);
+			return json_fields_path_error(&here, err,
+						      "lowest, mean and highest have different "
+						      "lengths: "
+						      "%zu, %zu and %zu numbers",
+						      counts[0], counts[1], counts[2]);
 		length = counts[i] ? counts[i] : length;
 	}
-	return check_unit(q->unit, &here, err);
+	return result_check_unit(q->unit, &here, err);
 }
 
-static enum status check_watches(const struct case_result *c, const struct json_path *path,
-				 struct error *err)
+static enum status result_check_watches(const struct case_result *c, const struct json_path *path,
+					struct error *err)
 {
 	const struct json_path watches = { path, "watches", 0 };
 
@@ -208,8 +214,8 @@ static enum status check_watches(const struct case_result *c, const struct json_
 	return STATUS_OK;
 }
 
-static enum status check_energy(const struct case_result *c, const struct json_path *path,
-				struct error *err)
+static enum status result_check_energy(const struct case_result *c, const struct json_path *path,
+				       struct error *err)
 {
 	const struct json_path windows = { path, "energy_windows", 0 };
 
@@ -218,31 +224,33 @@ static enum status check_energy(const struct case_result *c, const struct json_p
 
 		if (!(0 <= e->began && e->began < e->ended) || e->first_update < e->began ||
 		    e->last_update > e->ended || e->first_update > e->last_update)
-			return json_path_error(ELEMENT(&windows, i), err,
-					       "times are not in ascending order");
+			return json_fields_path_error(ELEMENT(&windows, i), err,
+						      "times are not in ascending order");
 		if (!(e->low <= e->joules && e->joules <= e->high))
-			return json_path_error(ELEMENT(&windows, i), err,
-					       "joules is outside the interval from low to high");
+			return json_fields_path_error(ELEMENT(&windows, i), err,
+						      "joules is outside the interval from low to "
+						      "high");
 	}
 	return STATUS_OK;
 }
 
-static enum status check_timeline(const struct case_result *c, const struct json_path *path,
-				  struct error *err)
+static enum status result_check_timeline(const struct case_result *c, const struct json_path *path,
+					 struct error *err)
 {
 	const struct json_path rows = { path, "timeline", 0 };
 
 	for (size_t i = 0; i < c->timeline_count; i++)
 		if (c->timeline[i].span_count % 3)
-			return json_path_error(MEMBER(ELEMENT(&rows, i), "spans"), err,
-					       "%zu numbers; allowed: a multiple of three, because "
-					       "a span has three",
-					       c->timeline[i].span_count);
+			return json_fields_path_error(MEMBER(ELEMENT(&rows, i), "spans"), err,
+						      "%zu numbers; allowed: a multiple of three, "
+						      "because "
+						      "a span has three",
+						      c->timeline[i].span_count);
 	return STATUS_OK;
 }
 
 /* True if the failed device, if any, is one of the case's and belongs to the failed rank. */
-static bool has_failed_device(const struct case_result *c)
+static bool result_check_has_failed_device(const struct case_result *c)
 {
 	const char *device = c->failed_device ? c->failed_device : "";
 
@@ -252,20 +260,20 @@ static bool has_failed_device(const struct case_result *c)
 	return !*device && c->failed_rank < 0;
 }
 
-static int check_by_device(const void *a, const void *b)
+static int result_check_by_device(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* Index of the second of two equal devices; 0: none. Sorts, as a case may have 65,536 devices. */
-static size_t check_repeated_device(const struct case_result *c)
+static size_t result_check_repeated_device(const struct case_result *c)
 {
 	const char **sorted = xcalloc(c->device_count, sizeof(*sorted)), *repeated = NULL;
 	size_t index = 0;
 
 	for (size_t i = 0; i < c->device_count; i++)
 		sorted[i] = c->devices[i];
-	qsort(sorted, c->device_count, sizeof(*sorted), check_by_device);
+	qsort(sorted, c->device_count, sizeof(*sorted), result_check_by_device);
 	for (size_t i = 1; i < c->device_count && !repeated; i++)
 		if (strcmp(sorted[i - 1], sorted[i]) == 0)
 			repeated = sorted[i];
@@ -276,35 +284,36 @@ static size_t check_repeated_device(const struct case_result *c)
 	return index;
 }
 
-static enum status check_case_devices(const struct case_result *c, const struct json_path *path,
-				      struct error *err)
+static enum status result_check_case_devices(const struct case_result *c,
+					     const struct json_path *path, struct error *err)
 {
 	const struct json_path devices = { path, "devices", 0 };
 	size_t repeated;
 
 	if (!*c->id)
-		return json_path_error(MEMBER(path, "id"), err, "is empty");
+		return json_fields_path_error(MEMBER(path, "id"), err, "is empty");
 	if (!*c->suite)
-		return json_path_error(MEMBER(path, "suite"), err, "is empty");
+		return json_fields_path_error(MEMBER(path, "suite"), err, "is empty");
 	if (!c->device_count)
-		return json_path_error(&devices, err, "a case needs at least one device");
+		return json_fields_path_error(&devices, err, "a case needs at least one device");
 	if (strcmp(c->device, c->devices[0]) != 0)
-		return json_path_error(MEMBER(path, "device"), err,
-				       "'%.60s' is not the first entry of devices, '%.60s'",
-				       c->device, c->devices[0]);
-	repeated = check_repeated_device(c);
+		return json_fields_path_error(MEMBER(path, "device"), err,
+					      "'%.60s' is not the first entry of devices, '%.60s'",
+					      c->device, c->devices[0]);
+	repeated = result_check_repeated_device(c);
 	if (repeated)
-		return json_path_error(ELEMENT(&devices, repeated), err, "'%.60s' is repeated",
-				       c->devices[repeated]);
-	if (!has_failed_device(c))
-		return json_path_error(MEMBER(path, "failed_device"), err,
-				       "'%.60s' is not in devices, or belongs to another rank",
-				       c->failed_device);
+		return json_fields_path_error(ELEMENT(&devices, repeated), err,
+					      "'%.60s' is repeated", c->devices[repeated]);
+	if (!result_check_has_failed_device(c))
+		return json_fields_path_error(MEMBER(path, "failed_device"), err,
+					      "'%.60s' is not in devices, or belongs to another "
+					      "rank",
+					      c->failed_device);
 	return STATUS_OK;
 }
 
-static enum status check_parameters(const struct case_result *c, const struct json_path *path,
-				    struct error *err)
+static enum status result_check_parameters(const struct case_result *c,
+					   const struct json_path *path, struct error *err)
 {
 	const struct json_path units = { path, "parameter_units", 0 };
 
@@ -312,53 +321,54 @@ static enum status check_parameters(const struct case_result *c, const struct js
 		const struct case_parameter *p = &c->parameters[i];
 
 		if (*p->unit && !units_known(p->unit))
-			return json_path_error(MEMBER(&units, p->name), err,
-					       "'%.60s' is not a valid unit", p->unit);
+			return json_fields_path_error(MEMBER(&units, p->name), err,
+						      "'%.60s' is not a valid unit", p->unit);
 	}
 	return STATUS_OK;
 }
 
-static enum status check_case(const struct case_result *c, bool samples_left_out,
-			      const struct json_path *path, struct error *err)
+static enum status result_check_case(const struct case_result *c, bool samples_left_out,
+				     const struct json_path *path, struct error *err)
 {
 	const struct json_path metrics = { path, "metrics", 0 }, all = { path, "samples", 0 };
 
-	if (check_case_devices(c, path, err) != STATUS_OK ||
-	    check_parameters(c, path, err) != STATUS_OK)
+	if (result_check_case_devices(c, path, err) != STATUS_OK ||
+	    result_check_parameters(c, path, err) != STATUS_OK)
 		return STATUS_USAGE;
 	for (size_t i = 0; i < c->series_count; i++)
-		if (check_series(&c->series[i], samples_left_out, &all, err) != STATUS_OK)
+		if (result_check_series(&c->series[i], samples_left_out, &all, err) != STATUS_OK)
 			return STATUS_USAGE;
 	for (size_t i = 0; i < c->metric_count; i++)
-		if (check_metric(&c->metrics[i], c, &metrics, err) != STATUS_OK)
+		if (result_check_metric(&c->metrics[i], c, &metrics, err) != STATUS_OK)
 			return STATUS_USAGE;
-	if (check_timeline(c, path, err) != STATUS_OK || check_energy(c, path, err) != STATUS_OK)
+	if (result_check_timeline(c, path, err) != STATUS_OK ||
+	    result_check_energy(c, path, err) != STATUS_OK)
 		return STATUS_USAGE;
-	return check_watches(c, path, err);
+	return result_check_watches(c, path, err);
 }
 
 enum status case_result_check(const struct case_result *c, struct error *err)
 {
-	return check_case(c, false, NULL, err);
+	return result_check_case(c, false, NULL, err);
 }
 
-static int by_id_alone(const void *key, const void *id)
+static int result_check_by_id_alone(const void *key, const void *id)
 {
 	return strcmp(key, ((const struct id *)id)->id);
 }
 
 /* `ids`: of all devices, sorted. The devices of a multi-node case may be far apart. */
-static enum status check_known_devices(const struct id *ids, size_t count,
-				       const struct case_result *c, const struct json_path *path,
-				       struct error *err)
+static enum status result_check_known_devices(const struct id *ids, size_t count,
+					      const struct case_result *c,
+					      const struct json_path *path, struct error *err)
 {
 	const struct json_path devices = { path, "devices", 0 };
 
 	for (size_t i = 0; i < c->device_count; i++)
-		if (!bsearch(c->devices[i], ids, count, sizeof(*ids), by_id_alone))
-			return json_path_error(ELEMENT(&devices, i), err,
-					       "'%.60s' is not in devices of the result",
-					       c->devices[i]);
+		if (!bsearch(c->devices[i], ids, count, sizeof(*ids), result_check_by_id_alone))
+			return json_fields_path_error(ELEMENT(&devices, i), err,
+						      "'%.60s' is not in devices of the result",
+						      c->devices[i]);
 	return STATUS_OK;
 }
 
@@ -373,7 +383,7 @@ static const struct id *result_check_node_of_device(const struct id *nodes, size
 		return NULL;
 	memcpy(name, device, (size_t)(slash - device));
 	name[slash - device] = '\0';
-	return bsearch(name, nodes, count, sizeof(*nodes), by_id_alone);
+	return bsearch(name, nodes, count, sizeof(*nodes), result_check_by_id_alone);
 }
 
 /* Counts the cases of each node: those on its devices only, and all that have one of them. */
@@ -399,8 +409,8 @@ static void result_check_count_on_nodes(const struct result *r, const struct id 
 	}
 }
 
-static enum status check_node_counts(const struct result *r, const struct id *nodes,
-				     struct error *err)
+static enum status result_check_node_counts(const struct result *r, const struct id *nodes,
+					    struct error *err)
 {
 	const struct json_path list = { NULL, "nodes", 0 };
 	size_t *own = xcalloc(r->node_count, sizeof(*own));
@@ -412,15 +422,16 @@ static enum status check_node_counts(const struct result *r, const struct id *no
 		const struct json_path *here = ELEMENT(&list, i);
 
 		if (n->finished > n->planned)
-			json_path_error(MEMBER(here, "finished"), err,
-					"%zu, but %zu cases were planned", n->finished, n->planned);
+			json_fields_path_error(MEMBER(here, "finished"), err,
+					       "%zu, but %zu cases were planned", n->finished,
+					       n->planned);
 		else if (n->finished != own[i])
-			json_path_error(MEMBER(here, "finished"), err,
-					"%zu, but there are %zu cases of %s", n->finished, own[i],
-					n->name);
+			json_fields_path_error(MEMBER(here, "finished"), err,
+					       "%zu, but there are %zu cases of %s", n->finished,
+					       own[i], n->name);
 		else if (n->status == NODE_OK && !all[i])
-			json_path_error(MEMBER(here, "status"), err, "OK, but %s has no case",
-					n->name);
+			json_fields_path_error(MEMBER(here, "status"), err,
+					       "OK, but %s has no case", n->name);
 	}
 	free(own);
 	free(all);
@@ -428,8 +439,8 @@ static enum status check_node_counts(const struct result *r, const struct id *no
 }
 
 /* "suite/case@n1/cuda:0" is a case of n1. */
-static enum status check_node_of_id(const struct result *r, const struct id *nodes, size_t index,
-				    struct error *err)
+static enum status result_check_node_of_id(const struct result *r, const struct id *nodes,
+					   size_t index, struct error *err)
 {
 	const struct json_path cases = { NULL, "cases", 0 };
 	const struct case_result *c = &r->cases[index];
@@ -441,9 +452,9 @@ static enum status check_node_of_id(const struct result *r, const struct id *nod
 	named = result_check_node_of_device(nodes, r->node_count, at + 1);
 	if (named && named == result_check_node_of_device(nodes, r->node_count, c->devices[0]))
 		return STATUS_OK;
-	return json_path_error(MEMBER(ELEMENT(&cases, index), "id"), err,
-			       "'%.200s' is not on the node of its device %.100s", c->id,
-			       c->devices[0]);
+	return json_fields_path_error(MEMBER(ELEMENT(&cases, index), "id"), err,
+				      "'%.200s' is not on the node of its device %.100s", c->id,
+				      c->devices[0]);
 }
 
 /* Checks that nodes, their devices and their cases agree. */
@@ -458,32 +469,33 @@ static enum status result_check_nodes(const struct result *r, struct error *err)
 	for (size_t i = 0; i < r->device_count && err->status == STATUS_OK; i++)
 		if (strchr(r->devices[i].id, '/') &&
 		    !result_check_node_of_device(nodes, r->node_count, r->devices[i].id))
-			json_path_error(MEMBER(ELEMENT(&devices, i), "id"), err,
-					"'%.100s' is not on a node of the result",
-					r->devices[i].id);
+			json_fields_path_error(MEMBER(ELEMENT(&devices, i), "id"), err,
+					       "'%.100s' is not on a node of the result",
+					       r->devices[i].id);
 	for (size_t i = 0; i < r->case_count && r->node_count && err->status == STATUS_OK; i++)
-		check_node_of_id(r, nodes, i, err);
+		result_check_node_of_id(r, nodes, i, err);
 	if (r->node_count && err->status == STATUS_OK)
-		check_node_counts(r, nodes, err);
+		result_check_node_counts(r, nodes, err);
 	free(nodes);
 	return err->status;
 }
 
-static enum status check_planned(const struct result *r, struct error *err)
+static enum status result_check_planned(const struct result *r, struct error *err)
 {
 	const struct json_path run = { NULL, "run", 0 };
 
 	if (!r->planned)
-		return json_path_error(MEMBER(&run, "planned"), err,
-				       "0; a run has at least one planned case");
+		return json_fields_path_error(MEMBER(&run, "planned"), err,
+					      "0; a run has at least one planned case");
 	if (r->case_count > r->planned)
-		return json_path_error(MEMBER(&run, "planned"), err, "%zu, but there are %zu cases",
-				       r->planned, r->case_count);
+		return json_fields_path_error(MEMBER(&run, "planned"), err,
+					      "%zu, but there are %zu cases", r->planned,
+					      r->case_count);
 	return STATUS_OK;
 }
 
 /* True for the value of a metric, and for one of its launches: a limit may judge the worst. */
-static bool value_is_of(const struct metric_value *m, double value)
+static bool result_check_value_is_of(const struct metric_value *m, double value)
 {
 	double low = m->value, high = m->value, slack = ROUNDING * fabs(value);
 
@@ -495,8 +507,9 @@ static bool value_is_of(const struct metric_value *m, double value)
 }
 
 /* Rejects an ACCEPTED verdict if a check was made of another value than its case has. */
-static enum status check_judged_value(const struct result *r, const struct id *cases, size_t index,
-				      const struct json_path *verdict, struct error *err)
+static enum status result_check_judged_value(const struct result *r, const struct id *cases,
+					     size_t index, const struct json_path *verdict,
+					     struct error *err)
 {
 	const struct verdict_check *check = &r->judgement->checks[index];
 	const struct id wanted = { check->case_id, 0 }, *found;
@@ -506,17 +519,18 @@ static enum status check_judged_value(const struct result *r, const struct id *c
 	if (!found || !*check->metric || !isfinite(check->value))
 		return STATUS_OK;
 	m = case_metric(&r->cases[found->index], check->metric);
-	if (m && value_is_of(m, check->value))
+	if (m && result_check_value_is_of(m, check->value))
 		return STATUS_OK;
-	return json_path_error(verdict, err,
-			       "%s, although checks[%zu] judged another value of %.100s than "
-			       "cases[%zu] has",
-			       verdict_name(r->judgement->overall), index, check->metric,
-			       found->index);
+	return json_fields_path_error(verdict, err,
+				      "%s, although checks[%zu] judged another value of %.100s "
+				      "than "
+				      "cases[%zu] has",
+				      verdict_fields_name(r->judgement->overall), index,
+				      check->metric, found->index);
 }
 
-static enum status check_judged_values(const struct result *r, const struct json_path *verdict,
-				       struct error *err)
+static enum status result_check_judged_values(const struct result *r,
+					      const struct json_path *verdict, struct error *err)
 {
 	struct id *cases = xcalloc(r->case_count + 1, sizeof(*cases));
 
@@ -524,40 +538,43 @@ static enum status check_judged_values(const struct result *r, const struct json
 		cases[i] = (struct id){ r->cases[i].id, i };
 	qsort(cases, r->case_count, sizeof(*cases), result_check_by_id);
 	for (size_t i = 0; i < r->judgement->count && err->status == STATUS_OK; i++)
-		check_judged_value(r, cases, i, verdict, err);
+		result_check_judged_value(r, cases, i, verdict, err);
 	free(cases);
 	return err->status;
 }
 
 /* Rejects an ACCEPTED verdict that a check, a device or a case contradicts. */
-static enum status check_accepted(const struct result *r, const struct json_path *judgement,
-				  struct error *err)
+static enum status result_check_accepted(const struct result *r, const struct json_path *judgement,
+					 struct error *err)
 {
 	const struct json_path *verdict = MEMBER(judgement, "verdict");
 	const struct verdicts *v = r->judgement;
 
 	for (size_t i = 0; i < v->count; i++)
 		if (!v->checks[i].accepted)
-			return json_path_error(verdict, err,
-					       "%s, although checks[%zu] is not accepted",
-					       verdict_name(v->overall), i);
+			return json_fields_path_error(verdict, err,
+						      "%s, although checks[%zu] is not accepted",
+						      verdict_fields_name(v->overall), i);
 	for (size_t d = 0; d < v->device_count; d++)
 		for (size_t i = 0; i < v->devices[d].aspect_count; i++)
-			if (aspect_is_missing(&v->devices[d].aspects[i]))
-				return json_path_error(verdict, err,
-						       "%s, although devices[%zu].aspects[%zu] was "
-						       "not judged",
-						       verdict_name(v->overall), d, i);
+			if (verdict_aspect_is_missing(&v->devices[d].aspects[i]))
+				return json_fields_path_error(verdict, err,
+							      "%s, although "
+							      "devices[%zu].aspects[%zu] was "
+							      "not judged",
+							      verdict_fields_name(v->overall), d,
+							      i);
 	for (size_t i = 0; i < r->case_count; i++)
-		if (case_is_wrong(&r->cases[i]))
-			return json_path_error(verdict, err,
-					       "%s, although the result of cases[%zu] is wrong",
-					       verdict_name(v->overall), i);
-	return check_judged_values(r, verdict, err);
+		if (result_outcome_case_is_wrong(&r->cases[i]))
+			return json_fields_path_error(verdict, err,
+						      "%s, although the result of cases[%zu] is "
+						      "wrong",
+						      verdict_fields_name(v->overall), i);
+	return result_check_judged_values(r, verdict, err);
 }
 
 /* Checks the judgement against its checks and cases. */
-static enum status check_judgement(const struct result *r, struct error *err)
+static enum status result_check_judgement(const struct result *r, struct error *err)
 {
 	const struct json_path here = { NULL, "judgement", 0 };
 	const struct verdicts *v = r->judgement;
@@ -565,10 +582,11 @@ static enum status check_judgement(const struct result *r, struct error *err)
 	if (!v)
 		return STATUS_OK;
 	if (v->overall == VERDICT_SKIP || v->overall == VERDICT_ERROR)
-		return json_path_error(MEMBER(&here, "verdict"), err,
-				       "%s is not a verdict of a run", verdict_name(v->overall));
+		return json_fields_path_error(MEMBER(&here, "verdict"), err,
+					      "%s is not a verdict of a run",
+					      verdict_fields_name(v->overall));
 	return v->overall == VERDICT_PASS || v->overall == VERDICT_WARN
-		       ? check_accepted(r, &here, err)
+		       ? result_check_accepted(r, &here, err)
 		       : STATUS_OK;
 }
 
@@ -576,16 +594,18 @@ enum status result_check(const struct result *r, struct error *err)
 {
 	const struct json_path cases = { NULL, "cases", 0 };
 	struct id *ids = xcalloc(r->device_count + 1, sizeof(*ids));
-	bool good = check_planned(r, err) == STATUS_OK &&
-		    check_device_ids(r, ids, err) == STATUS_OK &&
+	bool good = result_check_planned(r, err) == STATUS_OK &&
+		    result_check_device_ids(r, ids, err) == STATUS_OK &&
 		    result_check_nodes(r, err) == STATUS_OK &&
-		    check_case_ids(r, err) == STATUS_OK && check_judgement(r, err) == STATUS_OK;
+		    result_check_case_ids(r, err) == STATUS_OK &&
+		    result_check_judgement(r, err) == STATUS_OK;
 
 	for (size_t i = 0; i < r->case_count && good; i++) {
 		const struct json_path here = { &cases, NULL, i };
 
-		good = check_case(&r->cases[i], r->samples_left_out, &here, err) == STATUS_OK &&
-		       check_known_devices(ids, r->device_count, &r->cases[i], &here, err) ==
+		good = result_check_case(&r->cases[i], r->samples_left_out, &here, err) ==
+			       STATUS_OK &&
+		       result_check_known_devices(ids, r->device_count, &r->cases[i], &here, err) ==
 			       STATUS_OK;
 	}
 	free(ids);

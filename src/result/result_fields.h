@@ -31,7 +31,7 @@ extern const char *const better_words[]; /* of enum better */
  */
 extern const struct codec codec_parameters, codec_parameter_strings;
 /* Writes the document of result_to_json() in pieces. */
-void result_to_file(const struct result *result, struct file_output *output);
+void result_json_to_file(const struct result *result, struct file_output *output);
 /* First two members of the document: format and version. */
 extern const struct codec codec_format;
 

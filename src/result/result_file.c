@@ -22,7 +22,7 @@
 #define MAX_READ_BYTES ((size_t)256 << 20)
 
 /* False: read the file as usual, which also reports any error. */
-static bool map_file(const char *path, const char **text, size_t *length)
+static bool result_file_map(const char *path, const char **text, size_t *length)
 {
 	int fd = input_open(path);
 	struct stat about;
@@ -51,7 +51,7 @@ static enum status result_read_file(struct result *result, const char *path, rea
 	size_t length;
 
 	memset(result, 0, sizeof(*result));
-	if (map_file(path, &mapped, &length)) {
+	if (result_file_map(path, &mapped, &length)) {
 		if (read(result, mapped, length, err) != STATUS_OK)
 			error_prefix(err, "%s", path);
 		munmap((void *)(uintptr_t)mapped, length);
@@ -83,7 +83,7 @@ enum status result_read_header(struct result *result, const char *path, struct e
  * Makes the rename durable. File systems that cannot sync a directory return EINVAL, which is not
  * an error.
  */
-static enum status sync_directory(const char *directory, struct error *err)
+static enum status result_file_sync_directory(const char *directory, struct error *err)
 {
 	enum status status = STATUS_OK;
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -104,11 +104,11 @@ enum status result_write(const struct result *result, const char *path, struct e
 
 	if (status != STATUS_OK)
 		return status;
-	result_to_file(result, &output);
+	result_json_to_file(result, &output);
 	status = file_output_close(&output, err);
 	path_copy = xstrdup(path);
 	if (status == STATUS_OK)
-		status = sync_directory(dirname(path_copy), err);
+		status = result_file_sync_directory(dirname(path_copy), err);
 	free(path_copy);
 	return status;
 }

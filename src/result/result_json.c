@@ -20,23 +20,23 @@ char *result_to_json(const struct result *result)
 {
 	struct json_writer w = { .expand = EXPANDED_LEVELS };
 
-	fields_write(&w, result_fields, result);
+	json_fields_write(&w, result_fields, result);
 	return writer_finish(&w);
 }
 
-static void write_to_file_output(void *output, const char *bytes, size_t count)
+static void result_json_write_to_file_output(void *output, const char *bytes, size_t count)
 {
 	file_output_add(output, bytes, count);
 }
 
-void result_to_file(const struct result *result, struct file_output *output)
+void result_json_to_file(const struct result *result, struct file_output *output)
 {
 	struct json_writer w = { .expand = EXPANDED_LEVELS };
 	char *rest;
 
-	w.drain = write_to_file_output;
+	w.drain = result_json_write_to_file_output;
 	w.context = output;
-	fields_write(&w, result_fields, result);
+	json_fields_write(&w, result_fields, result);
 	rest = writer_finish(&w);
 	file_output_add(output, rest, strlen(rest));
 	free(rest);
@@ -44,50 +44,51 @@ void result_to_file(const struct result *result, struct file_output *output)
 
 char *result_to_json_line(const struct result *result)
 {
-	return fields_line(result_fields, result);
+	return json_fields_line(result_fields, result);
 }
 
 char *result_header_to_json(const struct result *result)
 {
-	return fields_line(result_header_fields, result);
+	return json_fields_line(result_header_fields, result);
 }
 
 char *case_result_to_json(const struct case_result *c)
 {
-	return fields_line(case_fields, c);
+	return json_fields_line(case_fields, c);
 }
 
 /* Finds a member of the document that `r` begins; leaves `r` at its value. False: there is none. */
-static bool result_find_member(struct json_reader *r, const char *name)
+static bool result_json_find_member(struct json_reader *r, const char *name)
 {
-	for (size_t i = 0; reader_member(r, i); i++) {
+	for (size_t i = 0; json_reader_member(r, i); i++) {
 		if (strcmp(r->string.data, name) == 0) {
-			reader_peek(r);
+			json_reader_peek(r);
 			return true;
 		}
-		reader_skip(r);
+		json_reader_skip(r);
 	}
 	return false;
 }
 
 /* Checked first, because a newer document may differ anywhere. */
-static enum status result_check_version(const char *text, size_t length, struct error *err)
+static enum status result_json_check_version(const char *text, size_t length, struct error *err)
 {
 	struct json_reader r = { text, text, text + length, err, false, TEXT_EMPTY };
 	struct json_number version = { 0 };
 	bool ours;
 
-	if (reader_peek(&r) != '{' && reader_peek(&r) != '[')
+	if (json_reader_peek(&r) != '{' && json_reader_peek(&r) != '[')
 		return error_set(err, STATUS_USAGE, "not a gpuproof result: not valid JSON");
-	ours = reader_take(&r, '{') && result_find_member(&r, "format") && reader_peek(&r) == '"' &&
-	       reader_string(&r) == STATUS_OK && strcmp(r.string.data, RESULT_FORMAT) == 0;
+	ours = json_reader_take(&r, '{') && result_json_find_member(&r, "format") &&
+	       json_reader_peek(&r) == '"' && json_reader_string(&r) == STATUS_OK &&
+	       strcmp(r.string.data, RESULT_FORMAT) == 0;
 	if (!ours)
 		error_set(err, STATUS_USAGE, "not a gpuproof result: it has no \"format\": \"%s\"",
 			  RESULT_FORMAT);
 	r.at = text;
-	if (ours && reader_take(&r, '{') && result_find_member(&r, "version") &&
-	    reader_at_number(&r))
-		reader_number(&r, &version);
+	if (ours && json_reader_take(&r, '{') && result_json_find_member(&r, "version") &&
+	    json_reader_at_number(&r))
+		json_reader_number(&r, &version);
 	if (!version.whole || version.integer < 1)
 		error_set(err, STATUS_USAGE, "version: expected a positive integer");
 	if (version.integer > RESULT_VERSION)
@@ -100,14 +101,15 @@ static enum status result_check_version(const char *text, size_t length, struct 
 }
 
 /* `share`: for many cases, whose equal texts are then stored once. */
-static enum status read_document(struct result *result, const char *text, size_t length,
-				 const struct field *fields, bool share, struct error *err)
+static enum status result_json_read_document(struct result *result, const char *text, size_t length,
+					     const struct field *fields, bool share,
+					     struct error *err)
 {
 	struct error own = ERROR_NONE;
 
 	memset(result, 0, sizeof(*result));
-	if (result_check_version(text, length, &own) == STATUS_OK)
-		fields_parse_shared(text, length, fields, result, share, &own);
+	if (result_json_check_version(text, length, &own) == STATUS_OK)
+		json_fields_parse_shared(text, length, fields, result, share, &own);
 	for (size_t i = 0; i < result->device_count && own.status == STATUS_OK; i++)
 		result->devices[i].capabilities |= device_implied_capabilities(&result->devices[i]);
 	if (own.status != STATUS_OK)
@@ -118,7 +120,8 @@ static enum status read_document(struct result *result, const char *text, size_t
 static enum status result_json_read_whole(struct result *result, const char *text, size_t length,
 					  bool share, struct error *err)
 {
-	enum status status = read_document(result, text, length, result_fields, share, err);
+	enum status status =
+		result_json_read_document(result, text, length, result_fields, share, err);
 
 	if (status != STATUS_OK)
 		return status;
@@ -149,7 +152,7 @@ enum status result_from_summary(struct result *result, const char *text, size_t 
 enum status result_header_from_json(struct result *result, const char *text, size_t length,
 				    struct error *err)
 {
-	return read_document(result, text, length, result_header_fields, false, err);
+	return result_json_read_document(result, text, length, result_header_fields, false, err);
 }
 
 enum status case_result_from_json(struct case_result *c, const char *text, size_t length,
@@ -158,7 +161,7 @@ enum status case_result_from_json(struct case_result *c, const char *text, size_
 	enum status status;
 
 	memset(c, 0, sizeof(*c));
-	status = fields_parse(text, length, case_fields, c, err);
+	status = json_fields_parse(text, length, case_fields, c, err);
 	if (status != STATUS_OK)
 		case_result_release(c);
 	return status;
@@ -166,7 +169,7 @@ enum status case_result_from_json(struct case_result *c, const char *text, size_
 
 char *lost_worker_to_json(const struct lost_worker *lost)
 {
-	return fields_line(lost_worker_fields, lost);
+	return json_fields_line(lost_worker_fields, lost);
 }
 
 enum status lost_worker_from_json(struct lost_worker *lost, const char *text, size_t length,
@@ -175,7 +178,7 @@ enum status lost_worker_from_json(struct lost_worker *lost, const char *text, si
 	enum status status;
 
 	memset(lost, 0, sizeof(*lost));
-	status = fields_parse(text, length, lost_worker_fields, lost, err);
+	status = json_fields_parse(text, length, lost_worker_fields, lost, err);
 	if (status != STATUS_OK)
 		lost_worker_release(lost);
 	return status;

@@ -10,11 +10,11 @@
 
 const struct noise_limits noise_limits_default = { .mad = 0.02, .iqr = 0.05, .drift = 0.01 };
 
-double series_level(const struct series *series)
+double statistics_series_level(const struct series *series)
 {
 	double low, high;
 
-	return series->load ? load_mean(series->samples, series->count, &low, &high)
+	return series->load ? stats_median_load_mean(series->samples, series->count, &low, &high)
 			    : series->statistics.median;
 }
 
@@ -31,7 +31,7 @@ static double statistics_robust_deviation(const double *samples, size_t n, doubl
 	return mad;
 }
 
-static void add_noise(struct statistics *s, const char *what, double value, double limit)
+static void statistics_add_noise(struct statistics *s, const char *what, double value, double limit)
 {
 	size_t used = strlen(s->noise);
 
@@ -55,7 +55,7 @@ void statistics_compute(const double *samples, size_t n, unsigned batch, double 
 		return;
 	if (!limits)
 		limits = &noise_limits_default;
-	sorted = sorted_copy(samples, n);
+	sorted = stats_median_sorted_copy(samples, n);
 	out->min = sorted[0];
 	out->p5 = quantile(sorted, n, 0.05);
 	out->q1 = quantile(sorted, n, 0.25);
@@ -65,9 +65,9 @@ void statistics_compute(const double *samples, size_t n, unsigned batch, double 
 	if (n >= 100 && batch == 1)
 		out->p99 = quantile(sorted, n, 0.99);
 	out->max = sorted[n - 1];
-	out->autocorrelation = autocorrelation(samples, n);
+	out->autocorrelation = stats_median_autocorrelation(samples, n);
 	if (!median_interval(sorted, n, out->autocorrelation, &out->low, &out->high))
-		drifting_interval(samples, n, &out->low, &out->high);
+		stats_median_drifting_interval(samples, n, &out->low, &out->high);
 	/*
 	 * Lower bound: the uniform error of a clock tick, and 1e-4, below which nothing repeats
 	 * here.
@@ -75,10 +75,10 @@ void statistics_compute(const double *samples, size_t n, unsigned batch, double 
 	out->mad = fmax(statistics_robust_deviation(samples, n, out->median),
 			fmax(tick / sqrt(12), 1e-4 * out->median));
 	out->relative_iqr = out->median > 0 ? (out->q3 - out->q1) / out->median : 0;
-	out->drift = drift_of(samples, n);
+	out->drift = stats_median_drift_of(samples, n);
 	if (out->median > 0)
-		add_noise(out, "MAD", out->mad / out->median, limits->mad);
-	add_noise(out, "IQR", out->relative_iqr, limits->iqr);
-	add_noise(out, "drift", out->drift, limits->drift);
+		statistics_add_noise(out, "MAD", out->mad / out->median, limits->mad);
+	statistics_add_noise(out, "IQR", out->relative_iqr, limits->iqr);
+	statistics_add_noise(out, "drift", out->drift, limits->drift);
 	free(sorted);
 }

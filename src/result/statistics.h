@@ -15,7 +15,7 @@ struct noise_limits {
 extern const struct noise_limits noise_limits_default;
 
 /* Level of a series: median of its samples; for a load their mean. */
-double series_level(const struct series *series);
+double statistics_series_level(const struct series *series);
 
 /*
  * Computes all statistics of a series. `tick`: resolution of the clock per operation (0: unknown);

@@ -18,18 +18,18 @@ struct verdict_check *verdicts_add(struct verdicts *v)
 	ARRAY_GROW(v->checks, v->count, v->capacity);
 	check = &v->checks[v->count++];
 	memset(check, 0, sizeof(*check));
-	fields_absent(check_fields, check);
+	json_fields_absent(check_fields, check);
 	check->comparison = NO_COMPARISON;
 	return check;
 }
 
 void verdicts_release(struct verdicts *v)
 {
-	fields_release(judgement_fields, v);
+	json_fields_release(judgement_fields, v);
 	memset(v, 0, sizeof(*v));
 }
 
-void check_set_case(struct verdict_check *check, const struct case_result *c)
+void verdict_check_set_case(struct verdict_check *check, const struct case_result *c)
 {
 	free(check->case_id);
 	free(check->suite);
@@ -41,19 +41,19 @@ void check_set_case(struct verdict_check *check, const struct case_result *c)
 	check->point = case_point(c);
 }
 
-const char *check_faulty_devices(const struct verdict_check *check)
+const char *verdict_check_faulty_devices(const struct verdict_check *check)
 {
 	return *check->failed_device ? check->failed_device : check->devices;
 }
 
-bool check_is_of_node(const struct verdict_check *check)
+bool verdict_check_is_of_node(const struct verdict_check *check)
 {
 	return *check->case_id && strcmp(check->case_id, check->point) == 0;
 }
 
 void verdicts_drop_reasons(struct verdicts *v)
 {
-	fields_clear(judgement_fields, "reasons", v);
+	json_fields_clear(judgement_fields, "reasons", v);
 }
 
 struct device_judgement *verdicts_add_device(struct verdicts *v)
@@ -63,7 +63,7 @@ struct device_judgement *verdicts_add_device(struct verdicts *v)
 	ARRAY_GROW(v->devices, v->device_count, v->device_capacity);
 	device = &v->devices[v->device_count++];
 	memset(device, 0, sizeof(*device));
-	fields_absent(device_judgement_fields, device);
+	json_fields_absent(device_judgement_fields, device);
 	return device;
 }
 
@@ -81,17 +81,18 @@ void verdicts_move(struct verdicts *into, struct verdicts *from)
 	from->device_count = 0;
 }
 
-void device_judgement_drop_aspects(struct device_judgement *device)
+void verdict_device_judgement_drop_aspects(struct device_judgement *device)
 {
-	fields_clear(device_judgement_fields, "aspects", device);
+	json_fields_clear(device_judgement_fields, "aspects", device);
 }
 
 void verdicts_drop_last_device(struct verdicts *v)
 {
-	fields_release(device_judgement_fields, &v->devices[--v->device_count]);
+	json_fields_release(device_judgement_fields, &v->devices[--v->device_count]);
 }
 
-struct aspect_judgement *device_judgement_add(struct device_judgement *device, enum aspect aspect)
+struct aspect_judgement *verdict_device_judgement_add(struct device_judgement *device,
+						      enum aspect aspect)
 {
 	struct aspect_judgement *added;
 
@@ -105,8 +106,8 @@ struct aspect_judgement *device_judgement_add(struct device_judgement *device, e
 	return added;
 }
 
-const struct aspect_judgement *device_aspect(const struct device_judgement *device,
-					     enum aspect aspect)
+const struct aspect_judgement *verdict_device_aspect(const struct device_judgement *device,
+						     enum aspect aspect)
 {
 	for (size_t i = 0; i < device->aspect_count; i++)
 		if (device->aspects[i].aspect == aspect)
@@ -114,12 +115,12 @@ const struct aspect_judgement *device_aspect(const struct device_judgement *devi
 	return NULL;
 }
 
-bool aspect_is_missing(const struct aspect_judgement *aspect)
+bool verdict_aspect_is_missing(const struct aspect_judgement *aspect)
 {
 	return aspect->promised && !aspect->judged;
 }
 
-bool check_is_judged(const struct verdict_check *c)
+bool verdict_check_is_judged(const struct verdict_check *c)
 {
 	return c->verdict == VERDICT_PASS || c->verdict == VERDICT_WARN ||
 	       c->verdict == VERDICT_FAIL;
@@ -162,7 +163,7 @@ const char *verdicts_word(const struct verdicts *v)
 	return v->wrong || v->overall == VERDICT_FAIL ? "REJECTED" : "INCONCLUSIVE";
 }
 
-bool check_is_data_fault(const struct verdict_check *c)
+bool verdict_check_is_data_fault(const struct verdict_check *c)
 {
 	return c->wrong || (c->verdict == VERDICT_FAIL && c->cause == CAUSE_GPU_UNCORRECTED_ERROR);
 }
@@ -172,21 +173,21 @@ int verdicts_exit_code(const struct verdicts *v)
 	if (v->wrong)
 		return 5;
 	for (size_t i = 0; i < v->count; i++)
-		if (check_is_data_fault(&v->checks[i]))
+		if (verdict_check_is_data_fault(&v->checks[i]))
 			return 5;
 	if (v->overall == VERDICT_FAIL)
 		return 1;
 	return v->overall == VERDICT_INCONCLUSIVE ? 4 : 0;
 }
 
-bool device_id_is_cpu(const char *id)
+bool verdict_device_id_is_cpu(const char *id)
 {
 	const char *slash = strchr(id, '/');
 
 	return text_starts_with(slash ? slash + 1 : id, "host:");
 }
 
-bool check_is_worse(const struct verdict_check *a, const struct verdict_check *b)
+bool verdict_check_is_worse(const struct verdict_check *a, const struct verdict_check *b)
 {
 	static const int rank[VERDICT_COUNT] = { [VERDICT_FAIL] = 5,
 						 [VERDICT_ERROR] = 4,
@@ -196,8 +197,8 @@ bool check_is_worse(const struct verdict_check *a, const struct verdict_check *b
 
 	if (a->wrong != b->wrong)
 		return a->wrong;
-	if (check_is_data_fault(a) != check_is_data_fault(b))
-		return check_is_data_fault(a);
+	if (verdict_check_is_data_fault(a) != verdict_check_is_data_fault(b))
+		return verdict_check_is_data_fault(a);
 	if (a->accepted != b->accepted)
 		return b->accepted;
 	if (rank[a->verdict] != rank[b->verdict])
@@ -205,21 +206,22 @@ bool check_is_worse(const struct verdict_check *a, const struct verdict_check *b
 	return isfinite(a->margin) && (!isfinite(b->margin) || a->margin < b->margin);
 }
 
-bool check_counts(const struct verdict_check *c)
+bool verdict_check_counts(const struct verdict_check *c)
 {
 	return strcmp(c->unit, "1") == 0 && c->value == floor(c->value) &&
 	       c->bound == floor(c->bound);
 }
 
-static char *check_shown_value(const struct verdict_check *c, double value, char *out, size_t size)
+static char *verdict_check_shown_value(const struct verdict_check *c, double value, char *out,
+				       size_t size)
 {
-	if (!check_counts(c))
+	if (!verdict_check_counts(c))
 		return units_format(value, c->unit, out, size);
 	snprintf(out, size, "%.0f", value);
 	return out;
 }
 
-char *check_numbers(const struct verdict_check *c)
+char *verdict_check_numbers(const struct verdict_check *c)
 {
 	static const char *const words[] = { [AT_LEAST] = "at least",
 					     [AT_MOST] = "at most",
@@ -233,14 +235,14 @@ char *check_numbers(const struct verdict_check *c)
 
 	if (isnan(c->value))
 		return xstrdup("");
-	text_add(&out, check_shown_value(c, c->value, value, sizeof(value)));
+	text_add(&out, verdict_check_shown_value(c, c->value, value, sizeof(value)));
 	if (!isnan(from) && from != to)
 		text_addf(&out, " [%s, %s]", units_format(from, c->unit, low, sizeof(low)),
 			  units_format(to, c->unit, high, sizeof(high)));
 	if (c->comparison == NO_COMPARISON || isnan(c->bound))
 		return text_detach(&out);
 	text_addf(&out, ", %s %s", words[c->comparison],
-		  check_shown_value(c, c->bound, bound, sizeof(bound)));
+		  verdict_check_shown_value(c, c->bound, bound, sizeof(bound)));
 	if (isfinite(c->margin))
 		text_addf(&out, ": %.3g %% %s", fabs(100 * c->margin),
 			  c->margin >= 0        ? "to spare"

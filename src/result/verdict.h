@@ -30,7 +30,7 @@ enum verdict {
 	VERDICT_ERROR,
 	VERDICT_COUNT
 };
-const char *verdict_name(enum verdict verdict); /* "PASS", ... */
+const char *verdict_fields_name(enum verdict verdict); /* "PASS", ... */
 
 enum check_kind {
 	AT_LEAST,
@@ -149,7 +149,7 @@ struct verdicts {
 	enum verdict overall; /* PASS, WARN, FAIL, or INCONCLUSIVE (also if incomplete) */
 	bool wrong;
 	char *sentence; /* "REJECTED: 47 of 48 checks passed; 1 failed. Worst: ..." */
-	/* from verdicts_explain() (reasons/reasons.h), worst first */
+	/* from reasons_verdicts_explain() (reasons/reasons.h), worst first */
 	struct verdict_reason *reasons;
 	size_t reason_count, reason_capacity;
 };
@@ -160,29 +160,30 @@ void verdicts_release(struct verdicts *verdicts);
 
 /* Appends a device without aspects, or an aspect to a device; valid until the next call. */
 struct device_judgement *verdicts_add_device(struct verdicts *verdicts);
-struct aspect_judgement *device_judgement_add(struct device_judgement *device, enum aspect aspect);
+struct aspect_judgement *verdict_device_judgement_add(struct device_judgement *device,
+						      enum aspect aspect);
 /* Moves the checks and devices of `from`. */
 void verdicts_move(struct verdicts *into, struct verdicts *from);
 void verdicts_drop_last_device(struct verdicts *verdicts);
 /* Frees the aspects; the caller then sets others or drops the device. */
-void device_judgement_drop_aspects(struct device_judgement *device);
+void verdict_device_judgement_drop_aspects(struct device_judgement *device);
 /* NULL: the aspect is neither promised nor judged. */
-const struct aspect_judgement *device_aspect(const struct device_judgement *device,
-					     enum aspect aspect);
+const struct aspect_judgement *verdict_device_aspect(const struct device_judgement *device,
+						     enum aspect aspect);
 /* True if the aspect is promised but unjudged. */
-bool aspect_is_missing(const struct aspect_judgement *aspect);
+bool verdict_aspect_is_missing(const struct aspect_judgement *aspect);
 /*
  * True for PASS, WARN and FAIL: a value was compared with a bound, or an inspection had a result.
  */
-bool check_is_judged(const struct verdict_check *check);
+bool verdict_check_is_judged(const struct verdict_check *check);
 /* True for a CPU: "host:0", "n3/host:0". */
-bool device_id_is_cpu(const char *id);
+bool verdict_device_id_is_cpu(const char *id);
 /* The failed device if it is known, else all devices of the check. */
-const char *check_faulty_devices(const struct verdict_check *check);
+const char *verdict_check_faulty_devices(const struct verdict_check *check);
 /* Sets case_id, suite, point and failed_device. */
-void check_set_case(struct verdict_check *check, const struct case_result *c);
+void verdict_check_set_case(struct verdict_check *check, const struct case_result *c);
 /* True if a check covers all devices of the node at one point with a single value. */
-bool check_is_of_node(const struct verdict_check *check);
+bool verdict_check_is_of_node(const struct verdict_check *check);
 
 /*
  * The process's exit code (cli/command.h): 0 accepted, 1 failed, 4 inconclusive or incomplete, 5
@@ -191,22 +192,22 @@ bool check_is_of_node(const struct verdict_check *check);
 int verdicts_exit_code(const struct verdicts *verdicts);
 
 /* True for a wrong numerical result or an uncorrected memory error: exit code 5. */
-bool check_is_data_fault(const struct verdict_check *check);
+bool verdict_check_is_data_fault(const struct verdict_check *check);
 
 /* True if value and bound are integers without a unit: "7" devices, not "7.000". */
-bool check_counts(const struct verdict_check *check);
+bool verdict_check_counts(const struct verdict_check *check);
 
 /*
  * Text with the numbers of a check: "12.4 GB/s, at least 53.57 GB/s: 76.9 % below". The caller
  * frees it.
  */
-char *check_numbers(const struct verdict_check *check);
+char *verdict_check_numbers(const struct verdict_check *check);
 
 /*
  * True if `a` says more against a device than `b`: wrong results first, then uncorrected memory
  * errors, then what failed, then what could not be judged, then by margin.
  */
-bool check_is_worse(const struct verdict_check *a, const struct verdict_check *b);
+bool verdict_check_is_worse(const struct verdict_check *a, const struct verdict_check *b);
 void verdicts_drop_reasons(struct verdicts *verdicts);
 
 /* Recounts `counts` and `wrong` from the checks. */
@@ -219,6 +220,6 @@ bool verdicts_accepted(const struct verdicts *verdicts);
 const char *verdicts_word(const struct verdicts *verdicts);
 
 /* The verdicts as a JSON document (verdict_fields.c); the caller frees it. */
-char *verdicts_to_json(const struct verdicts *verdicts);
+char *verdict_fields_to_json(const struct verdicts *verdicts);
 
 #endif

@@ -10,33 +10,35 @@ static const char *const comparison_words[] = { "at least",   "at most", "identi
 static const char *const aspect_words[] = { "",          "memory", "link", "gemm", "correctness",
 					    "condition", NULL };
 
-const char *verdict_name(enum verdict verdict)
+const char *verdict_fields_name(enum verdict verdict)
 {
 	return verdict_words[verdict];
 }
 
-static enum cause *cause_at(const struct field *f, const void *base)
+static enum cause *verdict_fields_cause_at(const struct field *f, const void *base)
 {
 	return (enum cause *)(void *)((char *)(uintptr_t)base + f->offset);
 }
 
-static void cause_write(struct json_writer *w, const struct field *f, const void *base)
+static void verdict_fields_cause_write(struct json_writer *w, const struct field *f,
+				       const void *base)
 {
-	writer_text(w, cause_name(*cause_at(f, base)));
+	writer_text(w, cause_name(*verdict_fields_cause_at(f, base)));
 }
 
 /* A newer version may have more causes. */
-static enum status cause_read(struct json_reader *r, const struct field *f, void *base,
-			      const struct json_path *path)
+static enum status verdict_fields_cause_read(struct json_reader *r, const struct field *f,
+					     void *base, const struct json_path *path)
 {
-	if (reader_peek(r) != '"')
-		return json_path_error(path, r->err, "expected a string");
-	if (reader_string(r) == STATUS_OK && !cause_named(r->string.data, cause_at(f, base)))
-		*cause_at(f, base) = CAUSE_NONE;
+	if (json_reader_peek(r) != '"')
+		return json_fields_path_error(path, r->err, "expected a string");
+	if (json_reader_string(r) == STATUS_OK &&
+	    !cause_named(r->string.data, verdict_fields_cause_at(f, base)))
+		*verdict_fields_cause_at(f, base) = CAUSE_NONE;
 	return r->err->status;
 }
 
-static const struct codec codec_cause = { cause_write, cause_read };
+static const struct codec codec_cause = { verdict_fields_cause_write, verdict_fields_cause_read };
 
 const struct field check_fields[] = {
 	FIELD(verdict_check, verdict, enum, .words = verdict_words),
@@ -141,7 +143,7 @@ const struct field judgement_fields[] = {
 	{ 0 },
 };
 
-char *verdicts_to_json(const struct verdicts *v)
+char *verdict_fields_to_json(const struct verdicts *v)
 {
 	struct json_writer w = { .expand = 3 };
 
@@ -151,7 +153,7 @@ char *verdicts_to_json(const struct verdicts *v)
 	writer_key(&w, "counts");
 	writer_open(&w, '{');
 	for (int i = 0; i < VERDICT_COUNT; i++)
-		writer_count_member(&w, verdict_name((enum verdict)i), v->counts[i]);
+		writer_count_member(&w, verdict_fields_name((enum verdict)i), v->counts[i]);
 	writer_close(&w, '}');
 	for (const struct field *f = judgement_fields; f->name; f++) {
 		writer_key(&w, f->name);

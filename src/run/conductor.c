@@ -132,7 +132,7 @@ static enum status conductor_settled(void *context, size_t index, bool partial,
 		return err->status;
 	}
 	/* Workers that were lost before this case; the journal has them on lines of their own. */
-	losses_attach(&k->lost, c);
+	journal_losses_attach(&k->lost, c);
 	k->cases[index] = *c;
 	k->done[index] = !partial;
 	k->partial[index] = partial;
@@ -148,8 +148,9 @@ static enum status conductor_settled(void *context, size_t index, bool partial,
 	return STATUS_OK;
 }
 
-static enum status settle_unrun(struct conductor *k, size_t index, enum case_status status,
-				const char *reason, struct error *err)
+static enum status conductor_settle_unrun(struct conductor *k, size_t index,
+					  enum case_status status, const char *reason,
+					  struct error *err)
 {
 	struct case_result c;
 
@@ -170,7 +171,7 @@ static bool conductor_leaves(const struct conductor *k, size_t index)
  * the plan it is: starting a team (contexts, communicators) takes longer than many a case. Returns
  * how many there are.
  */
-static size_t next_team_cases(const struct conductor *k, size_t *cases)
+static size_t conductor_next_team_cases(const struct conductor *k, size_t *cases)
 {
 	const struct plan *plan = k->plan;
 	const struct plan_case *largest = NULL;
@@ -179,9 +180,10 @@ static size_t next_team_cases(const struct conductor *k, size_t *cases)
 	for (size_t i = 0; i < plan->case_count; i++) {
 		const struct plan_case *c = &plan->cases[i];
 
-		if (k->done[i] || conductor_leaves(k, i) || (largest && !team_serves(largest, c)))
+		if (k->done[i] || conductor_leaves(k, i) ||
+		    (largest && !worker_team_serves(largest, c)))
 			continue;
-		largest = largest ? team_larger(largest, c) : c;
+		largest = largest ? worker_team_larger(largest, c) : c;
 		cases[count++] = i;
 	}
 	return count;
@@ -198,7 +200,7 @@ static enum status conductor_give_up_suite(struct conductor *k, const size_t *ca
 		xasprintf("not attempted, because workers of this suite keep dying: %s", reason);
 
 	for (; n < *count && all[cases[n]].suite == all[cases[0]].suite && status == STATUS_OK; n++)
-		status = settle_unrun(k, cases[n], CASE_ERROR, text, err);
+		status = conductor_settle_unrun(k, cases[n], CASE_ERROR, text, err);
 	*count = n;
 	free(text);
 	return status;
@@ -215,13 +217,13 @@ static enum status conductor_take_loss(struct conductor *k, struct lost_worker *
 	fprintf(stderr, "gpuproof: a worker died%s: %s\n",
 		repeated ? ", and its work is repeated" : " after its last case", lost->reason);
 	status = journal_append_lost(&k->journal, lost, err);
-	losses_add(&k->lost, lost);
+	journal_losses_add(&k->lost, lost);
 	return status;
 }
 
 /* Workers one after the other until all `cases` are settled or a stop is asked for. */
-static enum status run_workers(struct conductor *k, const size_t *cases, size_t count,
-			       struct error *err)
+static enum status conductor_run_workers(struct conductor *k, const size_t *cases, size_t count,
+					 struct error *err)
 {
 	const struct supervisor supervisor = {
 		.plan = k->plan,
@@ -270,19 +272,19 @@ static enum status run_workers(struct conductor *k, const size_t *cases, size_t 
 	return STATUS_OK;
 }
 
-static enum status settle_skipped(struct conductor *k, struct error *err)
+static enum status conductor_settle_skipped(struct conductor *k, struct error *err)
 {
 	for (size_t i = 0; i < k->plan->case_count; i++) {
 		const char *reason = k->plan->cases[i].skip_reason;
 
 		if (reason && !k->done[i] && !conductor_leaves(k, i) &&
-		    settle_unrun(k, i, CASE_SKIPPED, reason, err) != STATUS_OK)
+		    conductor_settle_unrun(k, i, CASE_SKIPPED, reason, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
 }
 
-static double earlier_seconds(const struct conductor *k)
+static double conductor_earlier_seconds(const struct conductor *k)
 {
 	double latest = 0;
 
@@ -295,8 +297,8 @@ static double earlier_seconds(const struct conductor *k)
 	return latest;
 }
 
-static enum status open_journal(struct conductor *k, const struct probe *probe,
-				struct result *result, struct error *err)
+static enum status conductor_open_journal(struct conductor *k, const struct probe *probe,
+					  struct result *result, struct error *err)
 {
 	const struct conduct_options *options = k->options;
 	struct error unread = ERROR_NONE;
@@ -305,7 +307,7 @@ static enum status open_journal(struct conductor *k, const struct probe *probe,
 	/* Errors of the journal itself are left to journal_resume(). */
 	if (options->resume &&
 	    journal_read_header(options->directory, &header, &unread) == STATUS_OK &&
-	    header_same_host(&header, probe, err) != STATUS_OK)
+	    run_header_same_host(&header, probe, err) != STATUS_OK)
 		error_prefix(err, "cannot resume %s", options->directory);
 	result_release(&header);
 	if (err->status != STATUS_OK)
@@ -313,11 +315,11 @@ static enum status open_journal(struct conductor *k, const struct probe *probe,
 	if (options->resume)
 		return journal_resume(&k->journal, options->directory, k->plan, result, k->cases,
 				      k->done, &k->lost, err);
-	header_fill(result, k->plan, probe, options->command);
+	run_header_fill(result, k->plan, probe, options->command);
 	return journal_create(&k->journal, options->directory, result, k->plan, err);
 }
 
-static enum status open_rest(struct conductor *k, struct error *err)
+static enum status conductor_open_rest(struct conductor *k, struct error *err)
 {
 	char *path = xasprintf("%s/%s", k->options->directory, LOG_NAME);
 
@@ -327,10 +329,10 @@ static enum status open_rest(struct conductor *k, struct error *err)
 	free(path);
 	if (k->log < 0)
 		return err->status;
-	if (control_open(&k->control, err) != STATUS_OK)
+	if (worker_team_control_open(&k->control, err) != STATUS_OK)
 		return err->status;
 	snprintf(k->control->folder, sizeof(k->control->folder), "%s", k->options->directory);
-	k->earlier_seconds = earlier_seconds(k);
+	k->earlier_seconds = conductor_earlier_seconds(k);
 	k->run_began = clock_seconds() - k->earlier_seconds;
 	k->signals_installed = signals_begin(err) == STATUS_OK;
 	return k->signals_installed ? STATUS_OK : err->status;
@@ -351,14 +353,14 @@ static void conductor_close_all(struct conductor *k)
 		}
 		close(k->log);
 	}
-	control_close(k->control);
-	losses_release(&k->lost);
+	worker_team_control_close(k->control);
+	journal_losses_release(&k->lost);
 	free(k->cases);
 	free(k->done);
 	free(k->partial);
 }
 
-static void tell_beginning(const struct conductor *k, const struct result *header)
+static void conductor_tell_beginning(const struct conductor *k, const struct result *header)
 {
 	const struct conduct_events *events = &k->options->events;
 
@@ -381,7 +383,7 @@ static void conductor_collect_cases(struct conductor *k, struct result *result, 
 			*result_add_case(result) = k->cases[i];
 	/* Lost after the last case of all. */
 	if (result->case_count)
-		losses_attach(&k->lost, &result->cases[result->case_count - 1]);
+		journal_losses_attach(&k->lost, &result->cases[result->case_count - 1]);
 	clock_iso8601(now, sizeof(now));
 	free(result->finished);
 	/* Someone may have set the clock back meanwhile. */
@@ -409,7 +411,7 @@ static void conductor_derive_metrics(const struct conductor *k, struct result *r
 	}
 }
 
-static void begin_measuring(struct conductor *k, const struct result *header)
+static void conductor_begin_measuring(struct conductor *k, const struct result *header)
 {
 	struct run_status *s;
 	const char *hostname;
@@ -434,7 +436,7 @@ static void begin_measuring(struct conductor *k, const struct result *header)
 	yardstick_take(&k->yardstick);
 }
 
-static void end_measuring(struct conductor *k)
+static void conductor_end_measuring(struct conductor *k)
 {
 	yardstick_take(&k->yardstick);
 	signals_attend(false);
@@ -455,20 +457,20 @@ enum status conduct(const struct plan *plan, const struct probe *probe,
 	k.cases = xcalloc(plan->case_count, sizeof(*k.cases));
 	k.done = xcalloc(plan->case_count, sizeof(*k.done));
 	k.partial = xcalloc(plan->case_count, sizeof(*k.partial));
-	status = open_journal(&k, probe, result, err);
+	status = conductor_open_journal(&k, probe, result, err);
 	if (status == STATUS_OK) {
 		if (!options->goes_on)
-			tell_beginning(&k, result);
-		status = open_rest(&k, err);
+			conductor_tell_beginning(&k, result);
+		status = conductor_open_rest(&k, err);
 		if (status == STATUS_OK) {
-			begin_measuring(&k, result);
-			status = settle_skipped(&k, err);
+			conductor_begin_measuring(&k, result);
+			status = conductor_settle_skipped(&k, err);
 			while (status == STATUS_OK && !signals_stops() &&
-			       (count = next_team_cases(&k, cases)) > 0)
-				status = run_workers(&k, cases, count, err);
+			       (count = conductor_next_team_cases(&k, cases)) > 0)
+				status = conductor_run_workers(&k, cases, count, err);
 			if (status == STATUS_OK && signals_stops())
 				status = error_set(err, STATUS_INTERRUPTED, "interrupted");
-			end_measuring(&k);
+			conductor_end_measuring(&k);
 		}
 		if (options->stopped_by)
 			*options->stopped_by = signals_last_stop();

@@ -21,8 +21,8 @@
 /* Until all nodes' ranks have connected; they open their devices first. */
 #define JOIN_SECONDS 120.0
 
-static enum status group_add_devices(const char *directory, const char *name, int node,
-				     struct device_info **out, size_t *count, struct error *err)
+static enum status run_group_add_devices(const char *directory, const char *name, int node,
+					 struct device_info **out, size_t *count, struct error *err)
 {
 	char *folder = xasprintf("%s/nodes/%s", directory, name);
 	struct result header = { 0 };
@@ -41,13 +41,14 @@ static enum status group_add_devices(const char *directory, const char *name, in
 	return status;
 }
 
-enum status group_devices(const char *directory, const char *const *names, size_t name_count,
-			  struct device_info **out, size_t *count, struct error *err)
+enum status run_group_devices(const char *directory, const char *const *names, size_t name_count,
+			      struct device_info **out, size_t *count, struct error *err)
 {
 	*out = NULL;
 	*count = 0;
 	for (size_t i = 0; i < name_count; i++)
-		if (group_add_devices(directory, names[i], (int)i, out, count, err) != STATUS_OK) {
+		if (run_group_add_devices(directory, names[i], (int)i, out, count, err) !=
+		    STATUS_OK) {
 			free(*out);
 			*out = NULL;
 			return err->status;
@@ -55,8 +56,9 @@ enum status group_devices(const char *directory, const char *const *names, size_
 	return STATUS_OK;
 }
 
-static enum status group_settled(void *context, size_t index, bool partial, struct case_result *c,
-				 const struct message *sent, struct error *err)
+static enum status run_group_settled(void *context, size_t index, bool partial,
+				     struct case_result *c, const struct message *sent,
+				     struct error *err)
 {
 	bool failed = c->status == CASE_ERROR;
 
@@ -66,8 +68,8 @@ static enum status group_settled(void *context, size_t index, bool partial, stru
 	return err->status;
 }
 
-static enum status open_world(const struct group_part *part, int size, struct world *world,
-			      struct error *err)
+static enum status run_group_open_world(const struct group_part *part, int size,
+					struct world *world, struct error *err)
 {
 	const struct world_tcp_options options = { .host = part->host,
 						   .join_seconds = JOIN_SECONDS };
@@ -101,7 +103,7 @@ static struct team_part group_run_own_ranks(const struct group_part *part,
  * Cases to carry out, from the first on, while they take the same processes: the group begins again
  * with those that are left. Skipped ones are the conductor's.
  */
-static size_t pick_cases(const struct group_part *part, size_t *cases)
+static size_t run_group_pick_cases(const struct group_part *part, size_t *cases)
 {
 	size_t count = 0;
 
@@ -118,7 +120,7 @@ static size_t pick_cases(const struct group_part *part, size_t *cases)
 }
 
 /* The end of the last whole line: a leader may have been killed in the middle of one. */
-static off_t end_of_lines(int fd)
+static off_t run_group_end_of_lines(int fd)
 {
 	off_t end = lseek(fd, 0, SEEK_END);
 	char block[4096];
@@ -137,11 +139,12 @@ static off_t end_of_lines(int fd)
 	return end;
 }
 
-static enum status open_group_journal(struct journal *journal, const char *path, struct error *err)
+static enum status run_group_open_journal(struct journal *journal, const char *path,
+					  struct error *err)
 {
 	journal->path = xstrdup(path);
 	journal->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-	journal->size = journal->fd >= 0 ? end_of_lines(journal->fd) : -1;
+	journal->size = journal->fd >= 0 ? run_group_end_of_lines(journal->fd) : -1;
 	if (journal->size >= 0 && ftruncate(journal->fd, journal->size) == 0)
 		return STATUS_OK;
 	return error_errno(err, "%s", path);
@@ -151,17 +154,18 @@ enum status group_run(const struct group_part *part, struct error *err)
 {
 	struct journal journal = { .fd = -1 };
 	size_t *cases = xcalloc(part->plan->case_count + 1, sizeof(*cases));
-	size_t count = pick_cases(part, cases);
+	size_t count = run_group_pick_cases(part, cases);
 	struct control *control = NULL;
 	struct world world = { 0 };
 
 	if (part->node == 0)
-		open_group_journal(&journal, part->path, err);
+		run_group_open_journal(&journal, part->path, err);
 	if (count)
 		gpudirect_ask(part->plan->cases[cases[0]].gpudirect);
-	if (count && err->status == STATUS_OK && control_open(&control, err) == STATUS_OK &&
-	    open_world(part, worker_processes(&part->plan->cases[cases[0]]), &world, err) ==
-		    STATUS_OK) {
+	if (count && err->status == STATUS_OK &&
+	    worker_team_control_open(&control, err) == STATUS_OK &&
+	    run_group_open_world(part, worker_processes(&part->plan->cases[cases[0]]), &world,
+				 err) == STATUS_OK) {
 		struct team_part own = group_run_own_ranks(part, &world);
 		const struct supervisor supervisor = { .plan = part->plan,
 						       .control = control,
@@ -170,7 +174,7 @@ enum status group_run(const struct group_part *part, struct error *err)
 						       .start_seconds = START_SECONDS,
 						       .part = &own,
 						       .context = &journal,
-						       .settled = group_settled };
+						       .settled = run_group_settled };
 		struct worker_outcome outcome;
 
 		control->groups_banned = true;
@@ -186,14 +190,14 @@ enum status group_run(const struct group_part *part, struct error *err)
 		lost_worker_release(&outcome.lost);
 		world_release(&world);
 	}
-	control_close(control);
+	worker_team_control_close(control);
 	journal_close(&journal);
 	free(cases);
 	return err->status;
 }
 
-void group_unrun(const struct plan *plan, size_t index, const struct group_fault *why,
-		 struct case_result *out)
+void run_group_unrun(const struct plan *plan, size_t index, const struct group_fault *why,
+		     struct case_result *out)
 {
 	describe_case(plan, &plan->cases[index], out);
 	describe_outcome(out, why->end == CASE_END_UNSUPPORTED ? CASE_SKIPPED : CASE_ERROR,
@@ -203,7 +207,7 @@ void group_unrun(const struct plan *plan, size_t index, const struct group_fault
 		out->failed_node = xstrdup(why->node);
 }
 
-void group_read(const char *path, size_t *offset, bool errors, struct result *result)
+void run_group_read(const char *path, size_t *offset, bool errors, struct result *result)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;
@@ -218,7 +222,7 @@ void group_read(const char *path, size_t *offset, bool errors, struct result *re
 			struct message message;
 			struct case_result c;
 
-			if (message_parse(line, (size_t)length - 1, &message) &&
+			if (worker_message_parse(line, (size_t)length - 1, &message) &&
 			    (message.kind == MESSAGE_CASE ||
 			     (errors && message.kind == MESSAGE_PARTIAL)) &&
 			    case_result_from_json(&c, message.json, message.json_length, &err) ==
@@ -235,19 +239,19 @@ void group_read(const char *path, size_t *offset, bool errors, struct result *re
 	fclose(f);
 }
 
-static void add_adapter(void *context, const struct finding *f)
+static void run_group_add_adapter(void *context, const struct finding *f)
 {
 	text_addf(context, "%s\t%s\n", f->subject, f->text);
 }
 
-void group_note_adapters(const char *directory)
+void run_group_note_adapters(const char *directory)
 {
 	char *path = xasprintf("%s/" GROUP_ADAPTERS_NAME, directory);
 	char *fresh = xasprintf("%s.new", path);
 	struct text text = TEXT_EMPTY;
 	int fd;
 
-	nic_findings("", add_adapter, &text);
+	nic_findings("", run_group_add_adapter, &text);
 	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd >= 0 && file_write_all(fd, text.data ? text.data : "", text.length))
 		rename(fresh, path);
@@ -258,7 +262,7 @@ void group_note_adapters(const char *directory)
 	free(path);
 }
 
-void group_take_adapters(const char *directory, struct result *result)
+void run_group_take_adapters(const char *directory, struct result *result)
 {
 	char *path = xasprintf("%s/" GROUP_ADAPTERS_NAME, directory), *line = NULL, *tab;
 	FILE *f = fopen(path, "re");
@@ -283,7 +287,7 @@ void group_take_adapters(const char *directory, struct result *result)
 	free(path);
 }
 
-void group_take_networks(const char *directory, struct result *result)
+void run_group_take_networks(const char *directory, struct result *result)
 {
 	char *path = xasprintf("%s/" GROUP_NETWORKS_NAME, directory), *line = NULL;
 	FILE *f = fopen(path, "re");

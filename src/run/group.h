@@ -22,8 +22,8 @@
  * The devices of the nodes `names`, from their journals in DIR/nodes, as plan_build_group() takes
  * them. Freed by the caller.
  */
-enum status group_devices(const char *directory, const char *const *names, size_t name_count,
-			  struct device_info **out, size_t *count, struct error *err);
+enum status run_group_devices(const char *directory, const char *const *names, size_t name_count,
+			      struct device_info **out, size_t *count, struct error *err);
 
 struct group_part {
 	const struct plan *plan;
@@ -49,12 +49,12 @@ enum status group_run(const struct group_part *part, struct error *err);
  * Writes the current findings about the node's adapters to DIR/adapters.txt: those in the node's
  * own result are older, from before its cases with other nodes.
  */
-void group_note_adapters(const char *directory);
+void run_group_note_adapters(const char *directory);
 /* Replaces the texts of these findings in result->postflight by those of DIR/adapters.txt. */
-void group_take_adapters(const char *directory, struct result *result);
+void run_group_take_adapters(const char *directory, struct result *result);
 
 /* The choices in DIR/networks.txt as a fact of result->environment. */
-void group_take_networks(const char *directory, struct result *result);
+void run_group_take_networks(const char *directory, struct result *result);
 
 /* Why a case of several nodes has no result, and where it failed. */
 struct group_fault {
@@ -64,13 +64,13 @@ struct group_fault {
 	const char *reason;
 };
 /* The case `index` of a plan without a result: SKIPPED where it ends as unsupported, else ERROR. */
-void group_unrun(const struct plan *plan, size_t index, const struct group_fault *why,
-		 struct case_result *out);
+void run_group_unrun(const struct plan *plan, size_t index, const struct group_fault *why,
+		     struct case_result *out);
 /*
  * Appends the cases of a groups.jsonl to `result`, beginning at byte *offset, and sets *offset to
  * the end of the last line. With `errors`, includes cases that ended in an error. Leaves out
  * damaged lines and interrupted cases. A missing file has no cases.
  */
-void group_read(const char *path, size_t *offset, bool errors, struct result *result);
+void run_group_read(const char *path, size_t *offset, bool errors, struct result *result);
 
 #endif

@@ -45,7 +45,8 @@ static void run_header_fill_config(struct result *result, const struct config *c
 	}
 }
 
-static void fill_machine(struct result *result, const struct plan *plan, const struct probe *probe)
+static void run_header_fill_machine(struct result *result, const struct plan *plan,
+				    const struct probe *probe)
 {
 	result->environment = xcalloc(probe->fact_count, sizeof(*result->environment));
 	result->environment_count = probe->fact_count;
@@ -84,8 +85,8 @@ static void run_header_fill_lost(struct result *result, const struct config *con
 	}
 }
 
-void header_fill(struct result *result, const struct plan *plan, const struct probe *probe,
-		 const char *command)
+void run_header_fill(struct result *result, const struct plan *plan, const struct probe *probe,
+		     const char *command)
 {
 	struct run_settings settings = run_settings_from(plan->config);
 	char now[32];
@@ -117,11 +118,12 @@ void header_fill(struct result *result, const struct plan *plan, const struct pr
 		if (!i || plan->cases[i].suite != plan->cases[i - 1].suite)
 			result_present(result, &p);
 	}
-	fill_machine(result, plan, probe);
+	run_header_fill_machine(result, plan, probe);
 	run_header_fill_lost(result, plan->config, probe);
 }
 
-enum status header_same_host(const struct result *then, const struct probe *now, struct error *err)
+enum status run_header_same_host(const struct result *then, const struct probe *now,
+				 struct error *err)
 {
 	const char *before = result_fact(then, "hostname"), *here = NULL;
 	bool tells_itself = true;

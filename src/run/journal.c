@@ -23,7 +23,7 @@
  * A hash of the cases' ids: two plans with the same fingerprint have the same cases in the same
  * order.
  */
-static void fingerprint_of(const struct plan *plan, char out[FINGERPRINT_LENGTH + 1])
+static void journal_fingerprint_of(const struct plan *plan, char out[FINGERPRINT_LENGTH + 1])
 {
 	uint64_t hash = TEXT_HASH_START;
 
@@ -33,7 +33,7 @@ static void fingerprint_of(const struct plan *plan, char out[FINGERPRINT_LENGTH 
 	snprintf(out, FINGERPRINT_LENGTH + 1, "%016" PRIx64, hash);
 }
 
-static enum status make_directories(const char *path, struct error *err)
+static enum status journal_make_directories(const char *path, struct error *err)
 {
 	char *copy = xstrdup(path);
 	enum status status = STATUS_OK;
@@ -90,8 +90,8 @@ static enum status journal_check_file(const struct journal *journal, struct erro
 	return STATUS_OK;
 }
 
-static enum status open_locked(struct journal *journal, const char *directory, int flags,
-			       struct error *err)
+static enum status journal_open_locked(struct journal *journal, const char *directory, int flags,
+				       struct error *err)
 {
 	journal->path = xasprintf("%s/%s", directory, JOURNAL_NAME);
 	journal->fd = open(journal->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | flags, 0666);
@@ -126,7 +126,7 @@ static enum status journal_read_all(int fd, const char *path, struct text *out, 
  * Returns the length of the first line, 0 if it is no header line; *before: bytes before the
  * header.
  */
-static size_t header_line(const struct text *content, size_t *before)
+static size_t journal_header_line(const struct text *content, size_t *before)
 {
 	const char *end = content->length ? memchr(content->data, '\n', content->length) : NULL;
 
@@ -142,7 +142,7 @@ static size_t header_line(const struct text *content, size_t *before)
  * True if the content is part of a first line, so that overwriting it loses nothing. A power cut
  * leaves zeros where the file was longer than what had reached the disk.
  */
-static bool was_torn(const struct text *content)
+static bool journal_was_torn(const struct text *content)
 {
 	size_t length = content->length, known = strlen(OPENING);
 
@@ -154,12 +154,12 @@ static bool was_torn(const struct text *content)
 	       (memcmp(content->data, OPENING, known) == 0 && !memchr(content->data, '\n', length));
 }
 
-static enum status parse_header(const struct text *content, const char *path, struct result *header,
-				struct error *err)
+static enum status journal_parse_header(const struct text *content, const char *path,
+					struct result *header, struct error *err)
 {
-	size_t before, length = header_line(content, &before);
+	size_t before, length = journal_header_line(content, &before);
 
-	if (!length && was_torn(content))
+	if (!length && journal_was_torn(content))
 		return error_set(err, STATUS_USAGE,
 				 "%s: the run ended before it wrote the first line, so it cannot "
 				 "be resumed; start a new run",
@@ -172,7 +172,8 @@ static enum status parse_header(const struct text *content, const char *path, st
 	return STATUS_OK;
 }
 
-static enum status open_unlocked(struct journal *journal, const char *directory, struct error *err)
+static enum status journal_open_unlocked(struct journal *journal, const char *directory,
+					 struct error *err)
 {
 	journal->path = xasprintf("%s/%s", directory, JOURNAL_NAME);
 	journal->fd = open(journal->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -187,12 +188,12 @@ static enum status journal_read_run(const char *directory, struct text *content,
 				    struct result *header, struct error *err)
 {
 	struct journal journal = { .fd = -1 };
-	enum status status = open_unlocked(&journal, directory, err);
+	enum status status = journal_open_unlocked(&journal, directory, err);
 
 	if (status == STATUS_OK)
 		status = journal_read_all(journal.fd, journal.path, content, err);
 	if (status == STATUS_OK)
-		status = parse_header(content, journal.path, header, err);
+		status = journal_parse_header(content, journal.path, header, err);
 	journal_close(&journal);
 	return status;
 }
@@ -230,7 +231,7 @@ static enum status journal_is_vacant(const struct text *content, const char *dir
 {
 	size_t before;
 
-	if (header_line(content, &before)) {
+	if (journal_header_line(content, &before)) {
 		struct text word = TEXT_EMPTY;
 
 		text_add_shell_word(&word, directory);
@@ -241,7 +242,7 @@ static enum status journal_is_vacant(const struct text *content, const char *dir
 		text_release(&word);
 		return err->status;
 	}
-	if (!was_torn(content))
+	if (!journal_was_torn(content))
 		return error_set(err, STATUS_USAGE,
 				 "%s/%s is not the journal of a run; choose another directory",
 				 directory, JOURNAL_NAME);
@@ -256,7 +257,7 @@ enum status journal_vacant(const char *directory, struct error *err)
 	enum status status = STATUS_OK;
 
 	/* An unreadable file is reported when it is written. */
-	if (open_unlocked(&journal, directory, &unread) == STATUS_OK &&
+	if (journal_open_unlocked(&journal, directory, &unread) == STATUS_OK &&
 	    journal_read_all(journal.fd, journal.path, &content, &unread) == STATUS_OK)
 		status = journal_is_vacant(&content, directory, err);
 	journal_close(&journal);
@@ -275,11 +276,11 @@ enum status journal_create(struct journal *journal, const char *directory,
 			   const struct result *header, const struct plan *plan, struct error *err)
 {
 	struct text content = TEXT_EMPTY;
-	enum status status = make_directories(directory, err);
+	enum status status = journal_make_directories(directory, err);
 
 	*journal = (struct journal){ .fd = -1 };
 	if (status == STATUS_OK)
-		status = open_locked(journal, directory, O_CREAT, err);
+		status = journal_open_locked(journal, directory, O_CREAT, err);
 	if (status == STATUS_OK)
 		status = journal_read_all(journal->fd, journal->path, &content, err);
 	if (status == STATUS_OK)
@@ -291,7 +292,7 @@ enum status journal_create(struct journal *journal, const char *directory,
 		char *json = result_header_to_json(header);
 		struct text line = TEXT_EMPTY;
 
-		fingerprint_of(plan, fingerprint);
+		journal_fingerprint_of(plan, fingerprint);
 		text_addf(&line, "%s%s%s%s}\n", OPENING, fingerprint, MIDDLE, json);
 		free(json);
 		status = journal_append_line(journal, &line, err);
@@ -338,7 +339,7 @@ static enum status journal_same_plan(const struct text *content, const struct re
 
 	if (journal_same_devices(header, plan, err) != STATUS_OK)
 		return err->status;
-	fingerprint_of(plan, fingerprint);
+	journal_fingerprint_of(plan, fingerprint);
 	if (memcmp(content->data + strlen(OPENING), fingerprint, FINGERPRINT_LENGTH) != 0)
 		return error_set(err, STATUS_USAGE,
 				 "the cases have changed since the run began: %zu at its start "
@@ -357,7 +358,7 @@ static bool journal_take_line(const struct plan *plan, const char *line, size_t 
 	struct message message;
 	size_t index = 0;
 
-	if (!message_parse(line, length, &message))
+	if (!worker_message_parse(line, length, &message))
 		return false;
 	if (message.kind == MESSAGE_PARTIAL)
 		return true; /* done again */
@@ -365,7 +366,7 @@ static bool journal_take_line(const struct plan *plan, const char *line, size_t 
 		if (lost_worker_from_json(&one, message.json, message.json_length, &err) !=
 		    STATUS_OK)
 			return false;
-		losses_add(lost, &one); /* the next finished case reports it */
+		journal_losses_add(lost, &one); /* the next finished case reports it */
 		return true;
 	}
 	if (message.kind != MESSAGE_CASE ||
@@ -380,9 +381,10 @@ static bool journal_take_line(const struct plan *plan, const char *line, size_t 
 	cases[index] = c;
 	done[index] = true;
 	if (c.lost_count)
-		losses_release(lost); /* a journal of an earlier version: the case has them */
+		journal_losses_release(
+			lost); /* a journal of an earlier version: the case has them */
 	else
-		losses_attach(lost, &cases[index]);
+		journal_losses_attach(lost, &cases[index]);
 	return true;
 }
 
@@ -418,11 +420,11 @@ enum status journal_resume(struct journal *journal, const char *directory, const
 	enum status status;
 
 	*journal = (struct journal){ .fd = -1 };
-	status = open_locked(journal, directory, 0, err);
+	status = journal_open_locked(journal, directory, 0, err);
 	if (status == STATUS_OK)
 		status = journal_read_all(journal->fd, journal->path, &content, err);
 	if (status == STATUS_OK)
-		status = parse_header(&content, journal->path, header, err);
+		status = journal_parse_header(&content, journal->path, header, err);
 	if (status == STATUS_OK && journal_same_plan(&content, header, plan, err) != STATUS_OK)
 		status = error_prefix(err, "cannot resume %s", directory);
 	if (status == STATUS_OK) {
@@ -449,7 +451,7 @@ enum status journal_read(const char *directory, const struct plan *plan, struct 
 		status = journal_same_plan(&content, &header, plan, err);
 	if (status == STATUS_OK)
 		journal_take_lines(NULL, plan, &content, cases, done, &lost);
-	losses_release(&lost);
+	journal_losses_release(&lost);
 	result_release(&header);
 	text_release(&content);
 	return status;
@@ -477,7 +479,7 @@ enum status journal_append(struct journal *journal, bool partial, const struct c
 		text_add_bytes(&line, sent->line, sent->line_length);
 		text_add(&line, "\n");
 	} else {
-		message_add_case(&line, partial, c);
+		worker_message_add_case(&line, partial, c);
 	}
 	return journal_append_line(journal, &line, err);
 }
@@ -487,7 +489,7 @@ enum status journal_append_lost(struct journal *journal, const struct lost_worke
 {
 	struct text line = TEXT_EMPTY;
 
-	message_add_lost(&line, lost);
+	worker_message_add_lost(&line, lost);
 	return journal_append_line(journal, &line, err);
 }
 
@@ -499,21 +501,21 @@ void journal_close(struct journal *journal)
 	*journal = (struct journal){ .fd = -1 };
 }
 
-void losses_add(struct losses *losses, struct lost_worker *lost)
+void journal_losses_add(struct losses *losses, struct lost_worker *lost)
 {
 	ARRAY_GROW(losses->items, losses->count, losses->capacity);
 	losses->items[losses->count++] = *lost;
 	memset(lost, 0, sizeof(*lost));
 }
 
-void losses_attach(struct losses *losses, struct case_result *c)
+void journal_losses_attach(struct losses *losses, struct case_result *c)
 {
 	for (size_t i = 0; i < losses->count; i++)
 		case_result_lose(c, &losses->items[i]);
 	losses->count = 0;
 }
 
-void losses_release(struct losses *losses)
+void journal_losses_release(struct losses *losses)
 {
 	for (size_t i = 0; i < losses->count; i++)
 		lost_worker_release(&losses->items[i]);

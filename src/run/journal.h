@@ -25,10 +25,10 @@ struct losses {
 	size_t count, capacity;
 };
 
-void losses_add(struct losses *losses, struct lost_worker *lost); /* empties `lost` */
-void losses_attach(struct losses *losses,
-		   struct case_result *c); /* moves all of them into the case */
-void losses_release(struct losses *losses);
+void journal_losses_add(struct losses *losses, struct lost_worker *lost); /* empties `lost` */
+void journal_losses_attach(struct losses *losses,
+			   struct case_result *c); /* moves all of them into the case */
+void journal_losses_release(struct losses *losses);
 
 #define JOURNAL_NAME "run.jsonl"
 

@@ -49,7 +49,7 @@ static void probe_send_text(int pipe, const char *kind, const char *json)
 
 static void probe_send_line(int pipe, enum line kind, const void *element)
 {
-	char *json = fields_line(probe_lines[kind].fields, element);
+	char *json = json_fields_line(probe_lines[kind].fields, element);
 
 	probe_send_text(pipe, probe_lines[kind].name, json);
 	free(json);
@@ -145,7 +145,7 @@ static void probe_child(int pipe, const struct config *config)
 }
 
 /* Reads until the pipe closes or the time is over. */
-static enum status listen_to_child(int pipe, struct text *input, struct error *err)
+static enum status probe_listen_to_child(int pipe, struct text *input, struct error *err)
 {
 	double end = clock_seconds() + PROBE_SECONDS;
 	char block[16384];
@@ -176,8 +176,8 @@ static enum status probe_take_line(struct probe *probe, const char *line, size_t
 {
 	for (const struct field *f = probe_lines; f->name; f++)
 		if (line[0] == f->name[0])
-			return fields_parse(line + 1, length - 1, f->fields, field_append(f, probe),
-					    err);
+			return json_fields_parse(line + 1, length - 1, f->fields,
+						 json_fields_append(f, probe), err);
 	return error_set(err, STATUS_INTERNAL, "the probe process sent the invalid line '%.40s'",
 			 line);
 }
@@ -193,7 +193,7 @@ static int probe_reap_child(pid_t pid)
 	return wait_status;
 }
 
-static enum status end_child(pid_t pid, int output, struct error *err)
+static enum status probe_end_child(pid_t pid, int output, struct error *err)
 {
 	char ending[128], words[400];
 	int wait_status;
@@ -228,7 +228,7 @@ enum status probe_devices(struct probe *probe, const struct config *config, stru
 		probe_child(ends[1], config);
 	}
 	close(ends[1]);
-	if (pid > 0 && listen_to_child(ends[0], &input, err) == STATUS_OK) {
+	if (pid > 0 && probe_listen_to_child(ends[0], &input, err) == STATUS_OK) {
 		char *at = input.data, *stop;
 
 		/* Without the last line the child did not get to its end. */
@@ -243,7 +243,7 @@ enum status probe_devices(struct probe *probe, const struct config *config, stru
 	if (pid > 0 && complete)
 		probe_reap_child(pid);
 	else if (pid > 0)
-		end_child(pid, output, err);
+		probe_end_child(pid, output, err);
 	if (err->status != STATUS_OK)
 		probe_release(probe);
 	close(ends[0]);
@@ -254,6 +254,6 @@ enum status probe_devices(struct probe *probe, const struct config *config, stru
 
 void probe_release(struct probe *probe)
 {
-	fields_release(probe_lines, probe);
+	json_fields_release(probe_lines, probe);
 	memset(probe, 0, sizeof(*probe));
 }

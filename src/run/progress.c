@@ -124,7 +124,7 @@ void progress_line(const struct progress *progress, double now, int columns, str
 	text_release(&line);
 }
 
-static void tell_skips(struct progress *progress, bool all);
+static void progress_tell_skips(struct progress *progress, bool all);
 
 void progress_clear(const struct progress *progress, int columns, struct text *out)
 {
@@ -176,7 +176,7 @@ void progress_started(struct progress *progress, const struct plan_case *c)
 	progress->median = progress->half_width = NAN;
 	progress->part[0] = '\0';
 	progress->samples = 0;
-	tell_skips(progress, false);
+	progress_tell_skips(progress, false);
 	progress_draw(progress);
 }
 
@@ -264,7 +264,7 @@ void progress_plain(const struct progress *progress, const struct case_result *r
 
 static void progress_note_skipped(struct progress *p, const struct case_result *result)
 {
-	char *reason = case_common_reason(result);
+	char *reason = result_outcome_case_common_reason(result);
 
 	for (size_t i = 0; i < p->skipped_count; i++)
 		if (strcmp(p->skipped[i].reason, reason) == 0) {
@@ -302,7 +302,7 @@ static bool progress_in_lines(const struct progress *progress)
 	return !progress->quiet && !progress->terminal;
 }
 
-static void tell_skips(struct progress *progress, bool all)
+static void progress_tell_skips(struct progress *progress, bool all)
 {
 	struct text text = TEXT_EMPTY;
 
@@ -369,7 +369,7 @@ void progress_end(struct progress *progress)
 	if (text.length)
 		progress_write(&text);
 	text_release(&text);
-	tell_skips(progress, true);
+	progress_tell_skips(progress, true);
 	for (size_t i = 0; i < progress->skipped_count; i++) {
 		free(progress->skipped[i].reason);
 		free(progress->skipped[i].id);

@@ -46,12 +46,12 @@ struct supervised {
 	struct error *err; /* why the run cannot continue */
 };
 
-static size_t case_in_flight(const struct supervised *s)
+static size_t supervise_case_in_flight(const struct supervised *s)
 {
 	return s->cases[s->outcome->settled];
 }
 
-static void broken_line(struct supervised *s, const char *line, size_t length)
+static void supervise_broken_line(struct supervised *s, const char *line, size_t length)
 {
 	char reason[128];
 	int shown = length > 60 ? 60 : (int)length;
@@ -62,26 +62,26 @@ static void broken_line(struct supervised *s, const char *line, size_t length)
 	reason[at + shown] = '\0';
 	s->input_corrupt = true;
 	text_reset(&s->input);
-	team_kill(&s->team, reason, -1);
+	worker_team_kill(&s->team, reason, -1);
 }
 
-static void settle_in_flight(struct supervised *s, bool partial, struct case_result *c,
-			     const struct message *sent)
+static void supervise_settle_in_flight(struct supervised *s, bool partial, struct case_result *c,
+				       const struct message *sent)
 {
-	size_t index = case_in_flight(s);
+	size_t index = supervise_case_in_flight(s);
 
 	s->in_flight = false;
 	s->waited = 0;
 	s->outcome->settled++;
 	if (s->s->settled(s->s->context, index, partial, c, sent, s->err) != STATUS_OK)
-		team_kill(&s->team, NULL, -1);
+		worker_team_kill(&s->team, NULL, -1);
 }
 
 /*
  * Makes a case that no reader would accept an error: in the result it would cost all other cases as
  * well. Returns true if it did.
  */
-static bool refuse_nonsense(const struct supervised *s, struct case_result *c)
+static bool supervise_refuse_nonsense(const struct supervised *s, struct case_result *c)
 {
 	const struct plan *plan = s->s->plan;
 	struct error err = ERROR_NONE;
@@ -91,7 +91,7 @@ static bool refuse_nonsense(const struct supervised *s, struct case_result *c)
 		return false;
 	reason = xasprintf("invalid result from the worker: %s", err.message);
 	case_result_release(c);
-	describe_case(plan, &plan->cases[case_in_flight(s)], c);
+	describe_case(plan, &plan->cases[supervise_case_in_flight(s)], c);
 	describe_outcome(c, CASE_ERROR, CASE_END_REFUSED, reason);
 	free(reason);
 	return true;
@@ -105,21 +105,22 @@ static bool supervise_take_case(struct supervised *s, const struct message *mess
 
 	if (case_result_from_json(&c, message->json, message->json_length, &err) != STATUS_OK)
 		return false;
-	if (strcmp(c.id, s->s->plan->cases[case_in_flight(s)].id) != 0) {
+	if (strcmp(c.id, s->s->plan->cases[supervise_case_in_flight(s)].id) != 0) {
 		case_result_release(&c);
 		return false;
 	}
-	refused = refuse_nonsense(s, &c);
-	settle_in_flight(s, message->kind == MESSAGE_PARTIAL, &c, refused ? NULL : message);
+	refused = supervise_refuse_nonsense(s, &c);
+	supervise_settle_in_flight(s, message->kind == MESSAGE_PARTIAL, &c,
+				   refused ? NULL : message);
 	return true;
 }
 
 /* False when the message makes no sense now. */
-static bool session_take_message(struct supervised *s, const struct message *message)
+static bool supervise_session_take_message(struct supervised *s, const struct message *message)
 {
 	if (message->kind == MESSAGE_START) {
 		if (s->in_flight || s->outcome->settled == s->case_count ||
-		    message->index != case_in_flight(s))
+		    message->index != supervise_case_in_flight(s))
 			return false;
 		s->in_flight = true;
 		s->ready = false;
@@ -135,7 +136,7 @@ static bool session_take_message(struct supervised *s, const struct message *mes
 		s->ready = true;
 		s->waited = 0;
 		s->watchdog = (struct watchdog){ 0 };
-		return message->index == case_in_flight(s);
+		return message->index == supervise_case_in_flight(s);
 	}
 	if (message->kind == MESSAGE_PROGRESS) {
 		if (s->s->progressed)
@@ -146,7 +147,7 @@ static bool session_take_message(struct supervised *s, const struct message *mes
 	return message->kind != MESSAGE_LOST && supervise_take_case(s, message);
 }
 
-static void take_messages(struct supervised *s)
+static void supervise_take_messages(struct supervised *s)
 {
 	size_t done = 0;
 	const char *stop;
@@ -157,8 +158,9 @@ static void take_messages(struct supervised *s)
 		size_t length = (size_t)(stop - line);
 		struct message message;
 
-		if (!message_parse(line, length, &message) || !session_take_message(s, &message)) {
-			broken_line(s, line, length);
+		if (!worker_message_parse(line, length, &message) ||
+		    !supervise_session_take_message(s, &message)) {
+			supervise_broken_line(s, line, length);
 			return;
 		}
 		done += length + 1;
@@ -167,7 +169,7 @@ static void take_messages(struct supervised *s)
 	s->input.length -= done;
 }
 
-static void listen_to_pipe(struct supervised *s)
+static void supervise_listen_to_pipe(struct supervised *s)
 {
 	char block[65536];
 	ssize_t n;
@@ -179,33 +181,33 @@ static void listen_to_pipe(struct supervised *s)
 			continue;
 		text_add_bytes(&s->input, block, (size_t)n);
 		if (memchr(block, '\n', (size_t)n))
-			take_messages(s);
+			supervise_take_messages(s);
 		else if (s->input.length > LONGEST_LINE)
 			break;
 	}
 	if (s->input.length > LONGEST_LINE)
-		broken_line(s, s->input.data, s->input.length);
+		supervise_broken_line(s, s->input.data, s->input.length);
 }
 
 /*
  * CPU time is a sign of life of devices that are made of the CPU; a process that waits for a GPU
  * spins, too.
  */
-static double lively_cpu_seconds(const struct supervised *s)
+static double supervise_lively_cpu_seconds(const struct supervised *s)
 {
-	const struct plan_case *c = &s->s->plan->cases[case_in_flight(s)];
+	const struct plan_case *c = &s->s->plan->cases[supervise_case_in_flight(s)];
 
 	for (size_t i = 0; i < c->device_count; i++)
 		if (!(s->s->plan->devices[c->devices[i]].capabilities & DEVICE_SHARES_HOST_MEMORY))
 			return 0;
-	return team_cpu_seconds(&s->team);
+	return worker_team_cpu_seconds(&s->team);
 }
 
-static void enforce_case_limit(struct supervised *s)
+static void supervise_enforce_case_limit(struct supervised *s)
 {
 	const struct activity *activity = &s->s->control->activity;
 	const struct plan *plan = s->s->plan;
-	double limit = plan->cases[case_in_flight(s)].limit_seconds;
+	double limit = plan->cases[supervise_case_in_flight(s)].limit_seconds;
 	bool given = section_real(config_section(plan->config, "run", ""), "case_limit") > 0;
 	enum watchdog_verdict verdict = watchdog_judge(&s->watchdog, limit, given);
 	char reason[384];
@@ -214,10 +216,10 @@ static void enforce_case_limit(struct supervised *s)
 		return;
 	watchdog_explain(&s->watchdog, verdict, limit, activity, reason, sizeof(reason));
 	s->outcome->hung = true;
-	team_kill(&s->team, reason, -1);
+	worker_team_kill(&s->team, reason, -1);
 }
 
-static void enforce_limits(struct supervised *s)
+static void supervise_enforce_limits(struct supervised *s)
 {
 	double limit = s->s->start_seconds;
 	char reason[160], shown[32];
@@ -225,7 +227,7 @@ static void enforce_limits(struct supervised *s)
 	if (s->team.killed || (s->s->part && s->s->part->first != 0))
 		return;
 	if (s->in_flight && s->ready) {
-		enforce_case_limit(s);
+		supervise_enforce_case_limit(s);
 		return;
 	}
 	if (s->waited <= limit)
@@ -235,10 +237,10 @@ static void enforce_limits(struct supervised *s)
 		 units_format(limit, "s", shown, sizeof(shown)));
 	s->outcome->hung = true;
 	/* After the last case there is nothing left to lose but time. */
-	team_kill(&s->team, s->outcome->settled < s->case_count ? reason : NULL, -1);
+	worker_team_kill(&s->team, s->outcome->settled < s->case_count ? reason : NULL, -1);
 }
 
-static void handle_signals(struct supervised *s)
+static void supervise_handle_signals(struct supervised *s)
 {
 	signals_drain();
 	if (signals_stops() >= 1 && !s->stop_told) {
@@ -249,7 +251,7 @@ static void handle_signals(struct supervised *s)
 	}
 	if (signals_stops() >= 2 && !s->abandoned) {
 		s->abandoned = true;
-		team_kill(&s->team, NULL, -1);
+		worker_team_kill(&s->team, NULL, -1);
 	}
 }
 
@@ -257,7 +259,7 @@ static void handle_signals(struct supervised *s)
  * Waits for something to happen. The time that passed counts, but not the time in which we were
  * stopped ourselves.
  */
-static void wait_a_tick(struct supervised *s)
+static void supervise_wait_a_tick(struct supervised *s)
 {
 	struct pollfd fds[] = { { .fd = s->team.pipe, .events = POLLIN },
 				{ .fd = signals_fd(), .events = POLLIN } };
@@ -271,13 +273,14 @@ static void wait_a_tick(struct supervised *s)
 	s->waited += passed;
 	if (s->in_flight && s->ready)
 		watchdog_tick(&s->watchdog, passed, &s->s->control->activity,
-			      lively_cpu_seconds(s));
+			      supervise_lively_cpu_seconds(s));
 	/* The others would hang until the case's time is over, and the reason would be lost. */
-	s->failure_pending_seconds =
-		team_pending_failure(&s->team, &said) ? s->failure_pending_seconds + passed : 0;
+	s->failure_pending_seconds = worker_team_pending_failure(&s->team, &said)
+					     ? s->failure_pending_seconds + passed
+					     : 0;
 	if (s->failure_pending_seconds > PENDING_FAILURE_SECONDS && !s->team.killed) {
 		s->end = case_end_of_status(said.status);
-		team_kill(&s->team, said.message, said.rank - 1);
+		worker_team_kill(&s->team, said.message, said.rank - 1);
 	}
 	/*
 	 * A case that does not come to its end now (an endless set-up, a hung device) loses what it
@@ -286,31 +289,31 @@ static void wait_a_tick(struct supervised *s)
 	s->stopping += s->stop_told ? passed : 0;
 	if (s->stopping > SUPERVISE_STOP_SECONDS && !s->team.killed) {
 		s->overdue = true;
-		team_kill(&s->team, NULL, -1);
+		worker_team_kill(&s->team, NULL, -1);
 	}
 }
 
-static bool workers_unkillable(const struct supervised *s)
+static bool supervise_workers_unkillable(const struct supervised *s)
 {
 	return s->team.killed && clock_seconds() - s->team.killed_at > KILL_SECONDS;
 }
 
-static void event_loop(struct supervised *s)
+static void supervise_event_loop(struct supervised *s)
 {
-	handle_signals(s); /* a stop may have come between two workers */
-	while (team_reap(&s->team) > 0 && !workers_unkillable(s)) {
-		wait_a_tick(s);
-		listen_to_pipe(s);
-		handle_signals(s);
-		enforce_limits(s);
+	supervise_handle_signals(s); /* a stop may have come between two workers */
+	while (worker_team_reap(&s->team) > 0 && !supervise_workers_unkillable(s)) {
+		supervise_wait_a_tick(s);
+		supervise_listen_to_pipe(s);
+		supervise_handle_signals(s);
+		supervise_enforce_limits(s);
 		if (s->s->ticked)
 			s->s->ticked(s->s->context);
 	}
-	listen_to_pipe(s); /* what it sent before it died counts */
+	supervise_listen_to_pipe(s); /* what it sent before it died counts */
 }
 
 /* How the case in flight ended that died with the team. */
-static enum case_end team_end(const struct supervised *s)
+static enum case_end supervise_team_end(const struct supervised *s)
 {
 	return s->outcome->hung ? CASE_END_HUNG : s->team.missed_peer ? CASE_END_LOST : s->end;
 }
@@ -319,9 +322,9 @@ static enum case_end team_end(const struct supervised *s)
  * The case in flight has died with its worker: by itself, or because it did not stop when it was
  * asked to.
  */
-static void record_in_flight_case(struct supervised *s)
+static void supervise_record_in_flight_case(struct supervised *s)
 {
-	const struct plan_case *c = &s->s->plan->cases[case_in_flight(s)];
+	const struct plan_case *c = &s->s->plan->cases[supervise_case_in_flight(s)];
 	struct case_result result;
 	char ended[64];
 
@@ -331,13 +334,13 @@ static void record_in_flight_case(struct supervised *s)
 			 s->overdue ? ended : "the worker exited without a result");
 	describe_case(s->s->plan, c, &result);
 	describe_outcome(&result, s->overdue ? CASE_SKIPPED : CASE_ERROR,
-			 s->overdue ? CASE_END_INTERRUPTED : team_end(s),
+			 s->overdue ? CASE_END_INTERRUPTED : supervise_team_end(s),
 			 s->overdue ? ended : s->team.reason);
 	if (!s->overdue)
 		case_result_set_fault(&result, worker_processes(c) > 1 ? s->team.failed_rank : -1);
 	result.started_seconds = s->case_began - s->s->run_began;
 	result.seconds = clock_seconds() - s->case_began;
-	settle_in_flight(s, s->overdue, &result, NULL);
+	supervise_settle_in_flight(s, s->overdue, &result, NULL);
 }
 
 static void supervise_add_lost_device(struct supervised *s, size_t plan_device)
@@ -363,7 +366,7 @@ static void supervise_record_loss(struct supervised *s)
 
 	s->outcome->lost.reason = xstrdup(s->team.reason);
 	for (size_t i = 1; i < s->case_count; i++)
-		largest = team_larger(largest, &s->s->plan->cases[s->cases[i]]);
+		largest = worker_team_larger(largest, &s->s->plan->cases[s->cases[i]]);
 	if (s->team.size > 1 && s->team.failed_rank >= 0) {
 		supervise_add_lost_device(s, largest->devices[s->team.failed_rank]);
 		return;
@@ -404,34 +407,35 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 	bool told = false; /* by the case that it was lost with */
 
 	*outcome = (struct worker_outcome){ 0 };
-	if (team_start(&s.team, &assignment, supervisor->log, supervisor->part, err) != STATUS_OK)
-		team_kill(&s.team, NULL, -1);
+	if (worker_team_start(&s.team, &assignment, supervisor->log, supervisor->part, err) !=
+	    STATUS_OK)
+		worker_team_kill(&s.team, NULL, -1);
 	if (s.team.own_rank >= 0) {
 		worker_run(&assignment);
 		child_exit(WORKER_FINISHED);
 	}
-	event_loop(&s);
+	supervise_event_loop(&s);
 	if (s.in_flight && !s.abandoned && err->status == STATUS_OK) {
 		/* The case at fault in a concurrent group is unknown: repeat each alone. */
 		if (supervisor->control->in_flight > 1 && !s.overdue) {
 			supervisor->control->groups_banned = true;
 		} else {
-			record_in_flight_case(&s);
+			supervise_record_in_flight_case(&s);
 			told = true;
 		}
 	}
-	if (workers_unkillable(&s) && s.team.alive > 0)
+	if (supervise_workers_unkillable(&s) && s.team.alive > 0)
 		fprintf(stderr,
 			"gpuproof: %d process(es) cannot be killed, and may be stuck in a driver. "
 			"The run continues without them\n",
 			s.team.alive);
 	memcpy(outcome->reason, s.team.reason, sizeof(outcome->reason));
 	outcome->failed_rank = s.team.failed_rank;
-	outcome->end = team_end(&s);
+	outcome->end = supervise_team_end(&s);
 	/* A failure that a case reports is no loss, nor an end that the user asked for. */
 	if (!supervisor->part && s.team.reason[0] && !told && !s.overdue && !signals_stops())
 		supervise_record_loss(&s);
 	text_release(&s.input);
-	team_release(&s.team);
+	worker_team_release(&s.team);
 	return err->status;
 }

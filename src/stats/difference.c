@@ -23,11 +23,11 @@ double difference_probability(const double *a, size_t m, const double *b, size_t
 			above += a[i] >= b[j];
 		}
 	u = below < above ? below : above;
-	p = 2 * mann_whitney_probability(m, n, u);
+	p = 2 * stats_rank_mann_whitney_probability(m, n, u);
 	return p < 1 ? p : 1;
 }
 
-double outlier_distance(const double *x, size_t m, size_t n)
+double stats_difference_outlier_distance(const double *x, size_t m, size_t n)
 {
 	double *distances = xmalloc((m + n) * sizeof(*distances));
 	double a = median_of(x, m), b = median_of(x + m, n), mad;
@@ -43,32 +43,32 @@ double outlier_distance(const double *x, size_t m, size_t n)
 	return OUTLIER_SIGMAS * SIGMAS_PER_MAD * mad * sqrt((double)(m + n) / (double)(m + n - 2));
 }
 
-static double drawn_in(double value, double median, double distance)
+static double stats_difference_drawn_in(double value, double median, double distance)
 {
 	return fmax(median - distance, fmin(median + distance, value));
 }
 
-double winsorized_sum_of_squares(const double *x, size_t n, double distance, double *mean)
+double stats_difference_winsorized_squares(const double *x, size_t n, double distance, double *mean)
 {
 	double median = median_of(x, n), sum = 0, squares = 0;
 
 	for (size_t i = 0; i < n; i++)
-		sum += drawn_in(x[i], median, distance);
+		sum += stats_difference_drawn_in(x[i], median, distance);
 	*mean = sum / (double)n;
 	for (size_t i = 0; i < n; i++) {
-		double d = drawn_in(x[i], median, distance) - *mean;
+		double d = stats_difference_drawn_in(x[i], median, distance) - *mean;
 
 		squares += d * d;
 	}
 	return squares;
 }
 
-double shift_probability(const double *x, size_t m, size_t n)
+double stats_difference_shift_probability(const double *x, size_t m, size_t n)
 {
-	double distance = outlier_distance(x, m, n), a, b, squares, deviation;
+	double distance = stats_difference_outlier_distance(x, m, n), a, b, squares, deviation;
 
-	squares = winsorized_sum_of_squares(x, m, distance, &a);
-	squares += winsorized_sum_of_squares(x + m, n, distance, &b);
+	squares = stats_difference_winsorized_squares(x, m, distance, &a);
+	squares += stats_difference_winsorized_squares(x + m, n, distance, &b);
 	deviation = sqrt(squares / (double)(m + n - 2) * (1 / (double)m + 1 / (double)n));
 	/* Without any variation, nights are equal or certainly different. */
 	if (deviation <= 0)

@@ -18,17 +18,18 @@
 double difference_probability(const double *a, size_t m, const double *b, size_t n);
 
 /* P-value of Student's t for the first m and the following n values of x; m + n > 2. */
-double shift_probability(const double *x, size_t m, size_t n);
+double stats_difference_shift_probability(const double *x, size_t m, size_t n);
 
 /*
  * Maximum distance of a value of x from the median of its part: robust, from both parts, each
  * around its own median.
  */
-double outlier_distance(const double *x, size_t m, size_t n);
+double stats_difference_outlier_distance(const double *x, size_t m, size_t n);
 /*
  * Sum of squares about the winsorized mean: values farther than `distance` from the median are
  * clipped. Stores that mean in *mean.
  */
-double winsorized_sum_of_squares(const double *x, size_t n, double distance, double *mean);
+double stats_difference_winsorized_squares(const double *x, size_t n, double distance,
+					   double *mean);
 
 #endif

@@ -9,7 +9,7 @@
 #define Z_95 1.6448536269514722
 #define Z_975 1.959963984540054
 
-double estimate_log_deviation(const double *values, size_t n)
+double stats_estimate_log_deviation(const double *values, size_t n)
 {
 	double mean = 0, sum = 0;
 
@@ -22,13 +22,13 @@ double estimate_log_deviation(const double *values, size_t n)
 	return sqrt(sum / (double)(n - 1));
 }
 
-static double longer_side(const struct repeat_interval *interval)
+static double stats_estimate_longer_side(const struct repeat_interval *interval)
 {
 	return fmax(interval->center - interval->low, interval->high - interval->center);
 }
 
-struct estimate estimate_launches(const double *values, size_t n, double sample_half,
-				  const struct repeat *repeat)
+struct estimate stats_estimate_launches(const double *values, size_t n, double sample_half,
+					const struct repeat *repeat)
 {
 	double *logs = xmalloc(n * sizeof(*logs)), samples = sample_half > 0 ? sample_half : 0;
 	struct repeat_interval both, each;
@@ -42,23 +42,24 @@ struct estimate estimate_launches(const double *values, size_t n, double sample_
 	e.value = n > 1 ? exp(both.center) : values[0];
 	e.low = exp(both.low);
 	e.high = exp(both.high);
-	e.half = longer_side(&each);
-	e.half_both = longer_side(&both);
+	e.half = stats_estimate_longer_side(&each);
+	e.half_both = stats_estimate_longer_side(&both);
 	return e;
 }
 
 /* Half-width on the log scale: log((value + half) / value). */
-static double estimate_as_ratio(double value, double half)
+static double stats_estimate_as_ratio(double value, double half)
 {
 	return half > 0 ? log1p(half / value) : 0;
 }
 
-struct estimate estimate_with_zeros(const double *values, size_t n)
+struct estimate stats_estimate_with_zeros(const double *values, size_t n)
 {
 	double mean = 0, squares = 0, error;
-	struct estimate e = {
-		.value = hodges_lehmann(values, n), .low = NAN, .high = NAN, .launches = n
-	};
+	struct estimate e = { .value = stats_repeat_hodges_lehmann(values, n),
+			      .low = NAN,
+			      .high = NAN,
+			      .launches = n };
 
 	for (size_t i = 0; i < n; i++)
 		mean += values[i] / (double)n;
@@ -69,8 +70,9 @@ struct estimate estimate_with_zeros(const double *values, size_t n)
 	if (n < 2 || !(e.value > 0))
 		return e;
 	error = sqrt(squares / (double)(n - 1) / (double)n);
-	e.half = estimate_as_ratio(e.value, student_quantile(0.95, (double)n - 1) * error);
-	e.half_both = estimate_as_ratio(e.value, student_quantile(0.975, (double)n - 1) * error);
+	e.half = stats_estimate_as_ratio(e.value, student_quantile(0.95, (double)n - 1) * error);
+	e.half_both =
+		stats_estimate_as_ratio(e.value, student_quantile(0.975, (double)n - 1) * error);
 	e.low = e.value * exp(-e.half_both);
 	e.high = e.value * exp(e.half_both);
 	return e;

@@ -28,17 +28,17 @@ struct estimate {
  * `values`: one per launch, each > 0. `sample_half`: half-width of the two-sided 95 % interval of
  * the samples on the log scale (its longer side), mean over the launches; 0 or NaN: unknown.
  */
-struct estimate estimate_launches(const double *values, size_t n, double sample_half,
-				  const struct repeat *repeat);
+struct estimate stats_estimate_launches(const double *values, size_t n, double sample_half,
+					const struct repeat *repeat);
 
 /*
- * As estimate_launches(), for values that include zeros and so have no logarithm. Uses Student's t
- * on the values themselves and the longer side of the interval. A zero among the values makes the
- * interval unbounded; if all are zero, the value is zero without an interval.
+ * As stats_estimate_launches(), for values that include zeros and so have no logarithm. Uses
+ * Student's t on the values themselves and the longer side of the interval. A zero among the values
+ * makes the interval unbounded; if all are zero, the value is zero without an interval.
  */
-struct estimate estimate_with_zeros(const double *values, size_t n);
+struct estimate stats_estimate_with_zeros(const double *values, size_t n);
 
 /* Sample standard deviation of the logs; 0 for n < 2. */
-double estimate_log_deviation(const double *values, size_t n);
+double stats_estimate_log_deviation(const double *values, size_t n);
 
 #endif

@@ -11,23 +11,24 @@
 #define RESOLUTION 1e-6
 
 /* g(n): variance of the mean of n nights / variance of one night. */
-static double mean_variance(size_t count, double rho)
+static double stats_level_mean_variance(size_t count, double rho)
 {
 	double n = (double)count, rest = 1 - rho;
 
 	return (1 + rho) / rest / n - 2 * rho * (1 - pow(rho, n)) / (n * rest * n * rest);
 }
 
-static double freedom_of(size_t count, double rho)
+static double stats_level_freedom_of(size_t count, double rho)
 {
 	return (double)(count - 1) * (1 - rho * rho) / (1 + rho * rho);
 }
 
 static double level_distance_of(const struct level_input *in)
 {
-	double distance = in->before + in->after > 2
-				  ? outlier_distance(in->logs, in->before, in->after)
-				  : INFINITY;
+	double distance =
+		in->before + in->after > 2
+			? stats_difference_outlier_distance(in->logs, in->before, in->after)
+			: INFINITY;
 
 	/* If most nights are equal, do not winsorize. */
 	return distance > 0 ? distance : INFINITY;
@@ -42,13 +43,14 @@ struct level_shift level_shift(const struct level_input *in)
 
 	for (int side = 0; side < 2; side++, logs += in->before) {
 		size_t n = counts[side];
-		double mean, g = mean_variance(n, in->rho);
+		double mean, g = stats_level_mean_variance(n, in->rho);
 
-		squares +=
-			winsorized_sum_of_squares(logs, n,
-						  n < FEWEST_DRAWN_IN ? INFINITY : distance, &mean);
+		squares += stats_difference_winsorized_squares(logs, n,
+							       n < FEWEST_DRAWN_IN ? INFINITY
+										   : distance,
+							       &mean);
 		worth += (double)n * (1 - g);
-		freedom += freedom_of(n, in->rho);
+		freedom += stats_level_freedom_of(n, in->rho);
 		error += g;
 		out.value += side ? mean : -mean;
 	}

@@ -24,7 +24,7 @@
  */
 #define CORRELATION_CAUTION 0.65
 
-double *sorted_copy(const double *values, size_t n)
+double *stats_median_sorted_copy(const double *values, size_t n)
 {
 	double *copy = xmalloc(n * sizeof(*copy));
 
@@ -33,7 +33,7 @@ double *sorted_copy(const double *values, size_t n)
 	return copy;
 }
 
-double autocorrelation(const double *values, size_t n)
+double stats_median_autocorrelation(const double *values, size_t n)
 {
 	double mean = 0, variance = 0, covariance = 0;
 
@@ -59,7 +59,7 @@ double autocorrelation(const double *values, size_t n)
  * (Statistics & Probability Letters 4, 1986). NaN for n < 6. Sums in logarithms, so that any n
  * works.
  */
-static double lower_share(double n)
+static double stats_median_lower_share(double n)
 {
 	double log_term = -n * log(2.0), below = 0, tail = 0, inner, outer, weight;
 	double rank = 0;
@@ -87,10 +87,10 @@ static double lower_share(double n)
  * that is added, because sampling stops at a narrow interval, which selects series with a low
  * estimate of r1. The correction alone never leaves a series without an interval.
  */
-static double effective_count(double n, double r1)
+static double stats_median_effective_count(double n, double r1)
 {
 	double plain = r1 > 0 ? n * (1 - r1) / (1 + r1) : n;
-	double cautious = correlation_bound(r1, (size_t)n);
+	double cautious = stats_median_correlation_bound(r1, (size_t)n);
 
 	if (cautious > 0)
 		cautious = n * (1 - cautious) / (1 + cautious);
@@ -99,7 +99,7 @@ static double effective_count(double n, double r1)
 	return plain < LEAST_EFFECTIVE ? plain : fmax(cautious, LEAST_EFFECTIVE);
 }
 
-double correlation_bound(double r1, size_t n)
+double stats_median_correlation_bound(double r1, size_t n)
 {
 	double count = (double)n;
 
@@ -108,13 +108,14 @@ double correlation_bound(double r1, size_t n)
 
 bool median_interval(const double *sorted, size_t n, double r1, double *low, double *high)
 {
-	double effective = effective_count((double)n, r1), whole = floor(effective), share;
+	double effective = stats_median_effective_count((double)n, r1), whole = floor(effective),
+	       share;
 
 	*low = *high = NAN;
 	if (effective < LEAST_EFFECTIVE)
 		return false;
-	share = lower_share(whole);
-	share += (effective - whole) * (lower_share(whole + 1) - share);
+	share = stats_median_lower_share(whole);
+	share += (effective - whole) * (stats_median_lower_share(whole + 1) - share);
 	/* Position i of n sorted samples, from 0, corresponds to the share (i + 1/2) / n. */
 	share = fmax(0, (share * (double)n - 0.5) / (double)(n - 1));
 	*low = quantile(sorted, n, share);
@@ -126,7 +127,7 @@ bool median_interval(const double *sorted, size_t n, double r1, double *low, dou
  * Drift of the level per sample: the medians of the last and the first third are two thirds of n
  * apart.
  */
-static double statistics_trend_of(const double *samples, size_t n)
+static double stats_median_trend_of(const double *samples, size_t n)
 {
 	size_t third = n / 3;
 
@@ -134,7 +135,7 @@ static double statistics_trend_of(const double *samples, size_t n)
 	       (double)(n - third);
 }
 
-static bool is_positive(const double *samples, size_t n)
+static bool stats_median_is_positive(const double *samples, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!(samples[i] > 0))
@@ -142,7 +143,7 @@ static bool is_positive(const double *samples, size_t n)
 	return true;
 }
 
-bool drifting_interval(const double *samples, size_t n, double *low, double *high)
+bool stats_median_drifting_interval(const double *samples, size_t n, double *low, double *high)
 {
 	double trend, half, r1, *steady;
 	bool there;
@@ -150,26 +151,26 @@ bool drifting_interval(const double *samples, size_t n, double *low, double *hig
 	*low = *high = NAN;
 	if (n < 6)
 		return false;
-	trend = statistics_trend_of(samples, n);
+	trend = stats_median_trend_of(samples, n);
 	half = fabs(trend) * (double)(n - 1) / 2;
 	steady = xmalloc(n * sizeof(*steady));
 	for (size_t i = 0; i < n; i++)
 		steady[i] = samples[i] - trend * ((double)i - (double)(n - 1) / 2);
-	r1 = autocorrelation(steady, n);
+	r1 = stats_median_autocorrelation(steady, n);
 	qsort(steady, n, sizeof(*steady), compare_doubles);
 	there = median_interval(steady, n, r1, low, high);
 	*low -= half;
 	*high += half;
 	free(steady);
 	/* Durations are positive: an interval that reaches zero is useless. */
-	if (there && *low <= 0 && is_positive(samples, n)) {
+	if (there && *low <= 0 && stats_median_is_positive(samples, n)) {
 		*low = *high = NAN;
 		there = false;
 	}
 	return there;
 }
 
-static double mean_of(const double *samples, size_t n)
+static double stats_median_mean_of(const double *samples, size_t n)
 {
 	double sum = 0;
 
@@ -187,21 +188,23 @@ static double mean_of(const double *samples, size_t n)
 /* Student's t at 95 % with 1 + LOAD_ERROR_WEIGHT degrees of freedom. */
 #define LOAD_QUANTILE 2.776
 
-double load_mean(const double *samples, size_t n, double *low, double *high)
+double stats_median_load_mean(const double *samples, size_t n, double *low, double *high)
 {
 	double mean, halves, squares = 0, typical, half;
 
 	*low = *high = NAN;
 	if (n == 0)
 		return NAN;
-	mean = mean_of(samples, n);
+	mean = stats_median_mean_of(samples, n);
 	if (n < 6)
 		return mean;
 	for (size_t i = 0; i < n; i++)
 		squares += (samples[i] - mean) * (samples[i] - mean);
 	/* At most that of as many samples without waves. */
 	typical = fmin(LOAD_ERROR * mean, sqrt(squares / (double)(n - 1) / (double)n));
-	halves = (mean_of(samples, n / 2) - mean_of(samples + n / 2, n - n / 2)) / 2;
+	halves = (stats_median_mean_of(samples, n / 2) -
+		  stats_median_mean_of(samples + n / 2, n - n / 2)) /
+		 2;
 	half = LOAD_QUANTILE * sqrt((halves * halves + LOAD_ERROR_WEIGHT * typical * typical) /
 				    (1 + LOAD_ERROR_WEIGHT));
 	*low = mean - half;
@@ -209,22 +212,22 @@ double load_mean(const double *samples, size_t n, double *low, double *high)
 	return mean;
 }
 
-double half_width(const double *samples, size_t n, bool *drifts)
+double stats_median_half_width(const double *samples, size_t n, bool *drifts)
 {
 	double *sorted, median, low, high;
 
 	*drifts = false;
 	if (n == 0)
 		return NAN;
-	sorted = sorted_copy(samples, n);
+	sorted = stats_median_sorted_copy(samples, n);
 	median = quantile(sorted, n, 0.5);
-	if (!median_interval(sorted, n, autocorrelation(samples, n), &low, &high))
-		*drifts = drifting_interval(samples, n, &low, &high);
+	if (!median_interval(sorted, n, stats_median_autocorrelation(samples, n), &low, &high))
+		*drifts = stats_median_drifting_interval(samples, n, &low, &high);
 	free(sorted);
 	return median > 0 ? fmax(high - median, median - low) / median : NAN;
 }
 
-double drift_of(const double *samples, size_t n)
+double stats_median_drift_of(const double *samples, size_t n)
 {
 	size_t third = n / 3;
 	double first;

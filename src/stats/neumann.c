@@ -26,7 +26,7 @@ double neumann_ratio(const double *x, size_t n)
  * Helmert contrasts: row k of n - 1 compares value k + 1 with the mean of the values before it, so
  * that the sum of their squares is the sum of squares about the mean.
  */
-static double helmert_contrast(size_t k, size_t i)
+static double stats_neumann_helmert_contrast(size_t k, size_t i)
 {
 	double weight = sqrt((double)(k + 1) * (double)(k + 2));
 
@@ -34,7 +34,7 @@ static double helmert_contrast(size_t k, size_t i)
 }
 
 /* Element i, j of the quadratic form of half the squared successive differences of n values. */
-static double step_form(size_t i, size_t j, size_t n)
+static double stats_neumann_step_form(size_t i, size_t j, size_t n)
 {
 	if (i == j)
 		return i == 0 || i == n - 1 ? 0.5 : 1;
@@ -42,7 +42,7 @@ static double step_form(size_t i, size_t j, size_t n)
 }
 
 /* m x m matrices of the contrasts: covariance `w`, and quadratic form `a` of the differences. */
-static void contrast_matrices(double rho, size_t n, double *w, double *a)
+static void stats_neumann_contrast_matrices(double rho, size_t n, double *w, double *a)
 {
 	size_t m = n - 1;
 
@@ -51,12 +51,12 @@ static void contrast_matrices(double rho, size_t n, double *w, double *a)
 			w[k * m + l] = a[k * m + l] = 0;
 			for (size_t i = 0; i <= k + 1; i++)
 				for (size_t j = 0; j <= l + 1; j++) {
-					double both =
-						helmert_contrast(k, i) * helmert_contrast(l, j);
+					double both = stats_neumann_helmert_contrast(k, i) *
+						      stats_neumann_helmert_contrast(l, j);
 					double lag = fabs((double)i - (double)j);
 
 					w[k * m + l] += both * pow(rho, lag);
-					a[k * m + l] += both * step_form(i, j, n);
+					a[k * m + l] += both * stats_neumann_step_form(i, j, n);
 				}
 		}
 }
@@ -65,7 +65,8 @@ static void contrast_matrices(double rho, size_t n, double *w, double *a)
  * E[y'Ay exp(-t y'y)] for y with covariance W: |I + 2tW|^-1/2 trace(A W (I + 2tW)^-1). `room`:
  * scratch for m x m and m values.
  */
-static double damped_expectation(const double *w, const double *a, size_t m, double t, double *room)
+static double stats_neumann_damped_expectation(const double *w, const double *a, size_t m, double t,
+					       double *room)
 {
 	double *factor = room, *column = room + m * m;
 	double trace = 0, root = 1;
@@ -111,7 +112,7 @@ double neumann_expectation(double rho, size_t n)
 	double *w = xcalloc(3 * m * m + m, sizeof(*w)), *a = w + m * m, *room = a + m * m;
 	double sum = 0, scale = 0;
 
-	contrast_matrices(rho, n, w, a);
+	stats_neumann_contrast_matrices(rho, n, w, a);
 	for (size_t i = 0; i < m; i++)
 		scale += 2 * w[i * m + i] / (double)m;
 	/* E[S/Q] is the integral of E[S exp(-tQ)] over all t > 0; t = (u / (1 - u))^2 / scale. */
@@ -120,7 +121,7 @@ double neumann_expectation(double rho, size_t n)
 		double t = u * u / rest / rest / scale;
 		double slope = 2 * u / (rest * rest * rest) / scale;
 
-		sum += damped_expectation(w, a, m, t, room) * slope / POINTS;
+		sum += stats_neumann_damped_expectation(w, a, m, t, room) * slope / POINTS;
 	}
 	free(w);
 	return sum;

@@ -28,7 +28,7 @@ struct pool_work {
 	double centre, squares, count;
 };
 
-static void pool_work_fill(struct pool_work *w, const struct pool_input *in)
+static void stats_pool_work_fill(struct pool_work *w, const struct pool_input *in)
 {
 	int64_t day = INT64_MIN;
 
@@ -56,7 +56,7 @@ static void pool_work_fill(struct pool_work *w, const struct pool_input *in)
 }
 
 /* False: the nights cannot separate step and level. */
-static bool pool_fit_lambda(const struct pool_work *w, double lambda, struct pool_fit *out)
+static bool stats_pool_fit_lambda(const struct pool_work *w, double lambda, struct pool_fit *out)
 {
 	double a11 = 0, a12 = 0, a22 = 0, b1 = 0, b2 = 0, q = w->squares, logs = 0, shrunk = 0;
 	double determinant;
@@ -92,8 +92,8 @@ static bool pool_fit_lambda(const struct pool_work *w, double lambda, struct poo
  * Variance inflation: means of nights vary more than nights of single GPUs explain, or are
  * autocorrelated; 1: neither.
  */
-static double pool_inflation(const struct pool_work *w, const struct pool_input *in,
-			     const struct pool_fit *fit, double variance)
+static double stats_pool_inflation(const struct pool_work *w, const struct pool_input *in,
+				   const struct pool_fit *fit, double variance)
 {
 	double last = NAN, squares = 0, weights = 0, products = 0, r, design;
 
@@ -130,7 +130,7 @@ static double pool_inflation(const struct pool_work *w, const struct pool_input 
 	return fmax(1, design) * (1 + r) / (1 - r);
 }
 
-static size_t pool_both(const struct pool_work *w)
+static size_t stats_pool_both(const struct pool_work *w)
 {
 	size_t n = 0;
 
@@ -139,8 +139,8 @@ static size_t pool_both(const struct pool_work *w)
 	return n;
 }
 
-static void pool_take_fit(const struct pool_work *w, const struct pool_input *in,
-			  const struct pool_fit *fit, struct pool_step *out)
+static void stats_pool_take_fit(const struct pool_work *w, const struct pool_input *in,
+				const struct pool_fit *fit, struct pool_step *out)
 {
 	double variance = fit->rest / (w->count - 2), inflation;
 	double freedom = fmin(fit->freedom, (double)w->days - 2);
@@ -150,7 +150,7 @@ static void pool_take_fit(const struct pool_work *w, const struct pool_input *in
 	out->shift.value = fit->step;
 	if (freedom < 1 || !out->both)
 		return;
-	inflation = pool_inflation(w, in, fit, variance);
+	inflation = stats_pool_inflation(w, in, fit, variance);
 	if (!isnan(in->typical)) {
 		variance = (REPEAT_WEIGHT * in->typical * in->typical + freedom * variance) /
 			   (REPEAT_WEIGHT + freedom);
@@ -160,21 +160,21 @@ static void pool_take_fit(const struct pool_work *w, const struct pool_input *in
 	out->shift.error = sqrt(variance * fit->worth * inflation);
 }
 
-struct pool_step pool_step_at(const struct pool_input *in)
+struct pool_step stats_pool_step_at(const struct pool_input *in)
 {
 	struct pool_work w = { .gpus = xcalloc(in->gpus + 1, sizeof(*w.gpus)),
 			       .gpu_count = in->gpus };
 	struct pool_step out = { .shift = { .error = NAN }, .level = NAN, .apart = NAN };
 	struct pool_fit best = { .likelihood = -INFINITY }, fit;
 
-	pool_work_fill(&w, in);
-	out.both = pool_both(&w);
+	stats_pool_work_fill(&w, in);
+	out.both = stats_pool_both(&w);
 	for (int i = 0; i < LAMBDAS; i++)
-		if (pool_fit_lambda(&w, i ? ldexp(1, 2 * i - 6) : 0, &fit) &&
+		if (stats_pool_fit_lambda(&w, i ? ldexp(1, 2 * i - 6) : 0, &fit) &&
 		    fit.likelihood > best.likelihood)
 			best = fit;
 	if (isfinite(best.likelihood))
-		pool_take_fit(&w, in, &best, &out);
+		stats_pool_take_fit(&w, in, &best, &out);
 	free(w.gpus);
 	return out;
 }

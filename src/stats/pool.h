@@ -40,6 +40,6 @@ struct pool_step {
 	size_t both;              /* number of GPUs with nights on both sides */
 };
 
-struct pool_step pool_step_at(const struct pool_input *in);
+struct pool_step stats_pool_step_at(const struct pool_input *in);
 
 #endif

@@ -30,7 +30,7 @@ static double *rank_count_orders(size_t m, size_t n)
 }
 
 /* True if the number of orders, m + n over m, is exactly representable; m <= n. */
-static bool orders_are_countable(size_t m, size_t n)
+static bool stats_rank_orders_are_countable(size_t m, size_t n)
 {
 	double orders = 1;
 
@@ -39,7 +39,7 @@ static bool orders_are_countable(size_t m, size_t n)
 	return orders <= MOST_ORDERS && m * n <= MOST_EXACT_U;
 }
 
-double mann_whitney_probability(size_t m, size_t n, size_t u)
+double stats_rank_mann_whitney_probability(size_t m, size_t n, size_t u)
 {
 	double below = 0, all = 0, mean, deviation;
 	double *counts;
@@ -47,8 +47,8 @@ double mann_whitney_probability(size_t m, size_t n, size_t u)
 	if (u >= m * n)
 		return 1;
 	if (m > n)
-		return mann_whitney_probability(n, m, u);
-	if (!orders_are_countable(m, n)) {
+		return stats_rank_mann_whitney_probability(n, m, u);
+	if (!stats_rank_orders_are_countable(m, n)) {
 		mean = (double)m * (double)n / 2;
 		deviation = sqrt((double)m * (double)n * (double)(m + n + 1) / 12);
 		return erfc(-((double)u + 0.5 - mean) / deviation / M_SQRT2) / 2;
@@ -74,7 +74,7 @@ static size_t interval_rank(size_t m, size_t n, double tail)
 	while (low < high) {
 		size_t middle = (low + high + 1) / 2;
 
-		if (mann_whitney_probability(m, n, middle - 1) <= tail)
+		if (stats_rank_mann_whitney_probability(m, n, middle - 1) <= tail)
 			low = middle;
 		else
 			high = middle - 1;
@@ -82,8 +82,8 @@ static size_t interval_rank(size_t m, size_t n, double tail)
 	return low;
 }
 
-bool shift_between(const double *a, size_t m, const double *b, size_t n, double tail, double *shift,
-		   double *low, double *high)
+bool stats_rank_shift_between(const double *a, size_t m, const double *b, size_t n, double tail,
+			      double *shift, double *low, double *high)
 {
 	double *differences = xmalloc(m * n * sizeof(*differences));
 	size_t count = m * n, rank = 0;
@@ -120,8 +120,8 @@ static double signed_rank_probability(size_t n, size_t k)
 	return sum;
 }
 
-bool shift_of_pairs(const double *differences, size_t n, double tail, double *shift, double *low,
-		    double *high)
+bool stats_rank_shift_of_pairs(const double *differences, size_t n, double tail, double *shift,
+			       double *low, double *high)
 {
 	double *means = xmalloc((n * (n + 1) / 2 + 1) * sizeof(*means));
 	size_t count = 0, rank = 0;

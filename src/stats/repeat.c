@@ -10,7 +10,7 @@
 
 #define ENCLOSES 0.93
 
-double hodges_lehmann(const double *values, size_t n)
+double stats_repeat_hodges_lehmann(const double *values, size_t n)
 {
 	double *means = xmalloc(n * (n + 1) / 2 * sizeof(*means)), median;
 	size_t count = 0;
@@ -65,7 +65,7 @@ struct repeat_interval repeat_interval(const double *logs, size_t n, const struc
 	double variance = (n < 3 ? 1 : HODGES_LEHMANN_VARIANCE) / (double)n;
 	double half = student_quantile(probability, freedom) * repeat_deviation(logs, n, repeat) *
 		      sqrt(variance);
-	struct repeat_interval interval = { .center = hodges_lehmann(logs, n) };
+	struct repeat_interval interval = { .center = stats_repeat_hodges_lehmann(logs, n) };
 
 	if (n == 1 && sample_half > 0)
 		half = root_sum_square(half, sample_half);

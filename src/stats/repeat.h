@@ -47,7 +47,7 @@ size_t repeat_order(size_t n);
  * Median of the pairwise means, including each value with itself (Hodges & Lehmann, Ann. Math.
  * Statist. 34, 1963): robust, and 96 % as efficient as the mean.
  */
-double hodges_lehmann(const double *values, size_t n);
+double stats_repeat_hodges_lehmann(const double *values, size_t n);
 
 /* Variance of the Hodges-Lehmann estimate / variance of the mean, for normal values. */
 #define HODGES_LEHMANN_VARIANCE (3.14159265358979323846 / 3)

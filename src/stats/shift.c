@@ -27,7 +27,7 @@ static double shift_squares_of(const double *values, size_t n)
 }
 
 /* Few launches may agree by chance: the typical variance moderates theirs (stats/repeat.h). */
-static double moderated_variance(double squares, double *freedom, double typical)
+static double stats_shift_moderated_variance(double squares, double *freedom, double typical)
 {
 	*freedom += REPEAT_WEIGHT;
 	return (squares + REPEAT_WEIGHT * typical * typical) / *freedom;
@@ -37,12 +37,12 @@ static double moderated_variance(double squares, double *freedom, double typical
  * Variance of a Hodges-Lehmann estimate of n launches, relative to one launch. For two it is the
  * mean.
  */
-static double estimate_variance(size_t n)
+static double stats_shift_estimate_variance(size_t n)
 {
 	return (n < 3 ? 1 : HODGES_LEHMANN_VARIANCE) / (double)n;
 }
 
-static void of_pairs(const struct shift_input *in, struct shift *out)
+static void stats_shift_of_pairs(const struct shift_input *in, struct shift *out)
 {
 	size_t n = in->a_count;
 	double *differences = xmalloc(n * sizeof(*differences)), squares, half, variance;
@@ -50,7 +50,7 @@ static void of_pairs(const struct shift_input *in, struct shift *out)
 	for (size_t i = 0; i < n; i++)
 		differences[i] = in->b[i] - in->a[i];
 	squares = shift_squares_of(differences, n);
-	if (!shift_of_pairs(differences, n, 0.025, &out->value, &out->low, &out->high)) {
+	if (!stats_rank_shift_of_pairs(differences, n, 0.025, &out->value, &out->low, &out->high)) {
 		/* Too few launches for signed ranks. */
 		half = student_quantile(0.975, (double)n - 1) *
 		       sqrt(squares / (double)(n - 1) / (double)n);
@@ -63,8 +63,9 @@ static void of_pairs(const struct shift_input *in, struct shift *out)
 	out->spread = sqrt(variance / 2);
 	/* Pairs that differ by far more than assumed keep their own variance. */
 	if (out->spread <= REFUTED * in->launch_spread)
-		variance = moderated_variance(squares, &out->freedom, M_SQRT2 * in->launch_spread);
-	out->error = sqrt(variance * estimate_variance(n));
+		variance = stats_shift_moderated_variance(squares, &out->freedom,
+							  M_SQRT2 * in->launch_spread);
+	out->error = sqrt(variance * stats_shift_estimate_variance(n));
 }
 
 static void shift_of_sides(const struct shift_input *in, struct shift *out)
@@ -73,12 +74,14 @@ static void shift_of_sides(const struct shift_input *in, struct shift *out)
 		shift_squares_of(in->a, in->a_count) + shift_squares_of(in->b, in->b_count);
 	double few;
 
-	shift_between(in->a, in->a_count, in->b, in->b_count, 0.025, &out->value, &out->low,
-		      &out->high);
+	stats_rank_shift_between(in->a, in->a_count, in->b, in->b_count, 0.025, &out->value,
+				 &out->low, &out->high);
 	out->freedom = (double)(in->a_count + in->b_count) - 2;
 	out->spread = out->shown ? sqrt(squares / out->freedom) : (double)NAN;
-	out->error = sqrt(moderated_variance(squares, &out->freedom, in->launch_spread) *
-			  (estimate_variance(in->a_count) + estimate_variance(in->b_count)));
+	out->error =
+		sqrt(stats_shift_moderated_variance(squares, &out->freedom, in->launch_spread) *
+		     (stats_shift_estimate_variance(in->a_count) +
+		      stats_shift_estimate_variance(in->b_count)));
 	few = in->few_half / student_quantile(0.975, out->freedom);
 	if (in->a_count < 2 || in->b_count < 2)
 		out->error = fmax(out->error, few);
@@ -99,7 +102,7 @@ static double shift_quantile_of(double probability, double freedom)
 }
 
 /* Degrees of freedom of a sum of two variances (Welch 1947, Satterthwaite 1946). */
-static double joint_freedom(double a, double freedom_a, double b, double freedom_b)
+static double stats_shift_joint_freedom(double a, double freedom_a, double b, double freedom_b)
 {
 	double terms = (isfinite(freedom_a) ? a * a / freedom_a : 0) +
 		       (isfinite(freedom_b) ? b * b / freedom_b : 0);
@@ -115,11 +118,11 @@ struct shift shift_measure(const struct shift_input *in)
 	struct shift out = { .shown = enough };
 	double launches, half;
 
-	(pairs ? of_pairs : shift_of_sides)(in, &out);
+	(pairs ? stats_shift_of_pairs : shift_of_sides)(in, &out);
 	launches = out.error * in->resemblance;
 	out.error = root_sum_square(launches, visits);
-	out.freedom =
-		joint_freedom(launches * launches, out.freedom, visits * visits, in->visit_freedom);
+	out.freedom = stats_shift_joint_freedom(launches * launches, out.freedom, visits * visits,
+						in->visit_freedom);
 	half = shift_quantile_of(0.975, out.freedom) * out.error;
 	if (enough) {
 		shift_widen_interval(out.value, &out.low, &out.high, in->resemblance,

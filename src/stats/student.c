@@ -8,25 +8,25 @@
 #define TINY 1e-300
 
 /* Lentz's method keeps denominators away from zero. */
-static double off_zero(double x)
+static double stats_student_off_zero(double x)
 {
 	return fabs(x) < TINY ? TINY : x;
 }
 
 /* Continued fraction of the incomplete beta function; converges fast for x < (a+1)/(a+b+2). */
-static double beta_fraction(double x, double a, double b)
+static double stats_student_beta_fraction(double x, double a, double b)
 {
-	double c = 1, d = 1 / off_zero(1 - (a + b) * x / (a + 1)), product = d;
+	double c = 1, d = 1 / stats_student_off_zero(1 - (a + b) * x / (a + 1)), product = d;
 
 	for (int m = 1; m <= TERMS; m++) {
 		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
 		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
 
-		d = 1 / off_zero(1 + even * d);
-		c = off_zero(1 + even / c);
+		d = 1 / stats_student_off_zero(1 + even * d);
+		c = stats_student_off_zero(1 + even / c);
 		product *= d * c;
-		d = 1 / off_zero(1 + odd * d);
-		c = off_zero(1 + odd / c);
+		d = 1 / stats_student_off_zero(1 + odd * d);
+		c = stats_student_off_zero(1 + odd / c);
 		product *= d * c;
 		if (fabs(d * c - 1) < PRECISE)
 			break;
@@ -34,7 +34,7 @@ static double beta_fraction(double x, double a, double b)
 	return product;
 }
 
-static double incomplete_beta(double x, double a, double b)
+static double stats_student_incomplete_beta(double x, double a, double b)
 {
 	double front;
 
@@ -43,13 +43,13 @@ static double incomplete_beta(double x, double a, double b)
 	if (!(x < 1))
 		return 1;
 	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
-	return x < (a + 1) / (a + b + 2) ? front * beta_fraction(x, a, b) / a
-					 : 1 - front * beta_fraction(1 - x, b, a) / b;
+	return x < (a + 1) / (a + b + 2) ? front * stats_student_beta_fraction(x, a, b) / a
+					 : 1 - front * stats_student_beta_fraction(1 - x, b, a) / b;
 }
 
 double student_probability(double t, double freedom)
 {
-	return incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5);
+	return stats_student_incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5);
 }
 
 static double student_search(double probability, double freedom)

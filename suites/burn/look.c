@@ -41,7 +41,7 @@ void burn_look_hand_over(struct burn *b, bool with_links)
 	if (with_links && backend_link_errors(b->device, &errors, &ignored) == STATUS_OK)
 		now.nvlink_errors = errors;
 	b->celsius = now.temperature_celsius;
-	watch_hand_over(b->recorder, &now);
+	telemetry_watch_hand_over(b->recorder, &now);
 }
 
 void burn_look_pulse(struct burn *b)

@@ -269,7 +269,7 @@ enum status burn_outcome_conclude(struct burn *b, struct watch *watch, struct er
 	memcpy(watch->events, b->events, b->event_count * sizeof(*watch->events));
 	b->event_count = 0;
 	burn_outcome_tell_wrong(b->run, all, err);
-	watch_gather(world, watch, b->run->result);
+	telemetry_watch_gather(world, watch, b->run->result);
 	free(all);
 	return err->status;
 }

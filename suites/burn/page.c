@@ -281,7 +281,7 @@ static char *burn_page_rate(const struct view *view, const struct result *run,
 		return xstrdup("not measured");
 	rate = format_rounded(m->value, presented_case_unit(view, slowest, m));
 	if (!device || device_is_host(device) ||
-	    !spec_peak(metric_sheet(m->name), slowest, m->name, device, &peak))
+	    !spec_peak(schema_metric_sheet(m->name), slowest, m->name, device, &peak))
 		return xstrdup(rate.text);
 	return xasprintf("%s, %.0f %%", rate.text, 100 * m->value / peak.most);
 }

@@ -110,7 +110,7 @@ enum status command_declare_check_sha256(const char *text, struct error *err)
 
 static bool command_declare_is_given(const struct adaption *a, const char *key)
 {
-	const char *text = adapt_text(a, key);
+	const char *text = suite_set_adapt_text(a, key);
 
 	return text && *text;
 }
@@ -131,17 +131,21 @@ static void declare_axis(struct adaption *a, const char *key, const struct place
 	char *name = xstrndup(p->name, p->length);
 
 	if (command_declare_is_own_key(name))
-		adapt_problem(a, key,
-			      "{%s}: the suite has a key of this name; choose another placeholder",
-			      name);
-	else if (!adapt_has(a, name))
-		adapt_problem(a, key,
-			      "{%s} has no values; add the list %s = ..., or write {{%s}} for "
-			      "literal braces",
-			      name, name, name);
-	else if (adapt_axis(a, name, "values of the placeholder of the same name") != KEY_SIZE &&
+		suite_set_adapt_problem(a, key,
+					"{%s}: the suite has a key of this name; choose another "
+					"placeholder",
+					name);
+	else if (!suite_set_adapt_has(a, name))
+		suite_set_adapt_problem(a, key,
+					"{%s} has no values; add the list %s = ..., or write "
+					"{{%s}} for "
+					"literal braces",
+					name, name, name);
+	else if (suite_set_adapt_axis(a, name, "values of the placeholder of the same name") !=
+			 KEY_SIZE &&
 		 p->bytes)
-		adapt_problem(a, key, "{%s:bytes}: the values of %s are not sizes", name, name);
+		suite_set_adapt_problem(a, key, "{%s:bytes}: the values of %s are not sizes", name,
+					name);
 	free(name);
 }
 
@@ -159,7 +163,7 @@ static enum better command_declare_usual_better(const char *unit)
 static size_t command_declare_choice_index(const struct adaption *a, const char *key,
 					   const char *const *words)
 {
-	const char *text = adapt_text(a, key);
+	const char *text = suite_set_adapt_text(a, key);
 
 	for (size_t i = 0; text && words[i]; i++)
 		if (strcmp(words[i], text) == 0)
@@ -177,8 +181,8 @@ static enum better command_declare_better_of(struct adaption *a, const char *uni
 	if (at != COMMAND_BETTER_AUTO)
 		return chosen[at];
 	if (command_declare_usual_better(unit) == BETTER_NONE)
-		adapt_problem(a, "unit",
-			      "the metric needs a direction; set better = higher or lower");
+		suite_set_adapt_problem(
+			a, "unit", "the metric needs a direction; set better = higher or lower");
 	return command_declare_usual_better(unit);
 }
 
@@ -191,16 +195,18 @@ static const char *command_declare_metric_unit(struct adaption *a, bool timed)
 
 	if (!command_declare_is_given(a, "unit")) {
 		if (!timed)
-			adapt_problem(a, command_declare_is_given(a, "regex") ? "regex" : "json",
-				      "the value needs a unit; set unit = ...");
+			suite_set_adapt_problem(a,
+						command_declare_is_given(a, "regex") ? "regex"
+										     : "json",
+						"the value needs a unit; set unit = ...");
 		return timed ? "s" : NULL;
 	}
-	if (units_parse_unit(adapt_text(a, "unit"), &unit, &factor, &err) != STATUS_OK)
+	if (units_parse_unit(suite_set_adapt_text(a, "unit"), &unit, &factor, &err) != STATUS_OK)
 		return NULL;
 	if (!timed || strcmp(unit, "s") == 0)
 		return unit;
-	adapt_problem(a, "unit",
-		      "without regex or json, the value is the wall time, and its unit is s");
+	suite_set_adapt_problem(
+		a, "unit", "without regex or json, the value is the wall time, and its unit is s");
 	return NULL;
 }
 
@@ -210,19 +216,19 @@ static void declare_metric(struct adaption *a)
 						  METRIC_EXACT };
 	size_t kind = command_declare_choice_index(a, "kind", command_kinds);
 	bool timed = !command_declare_is_given(a, "regex") && !command_declare_is_given(a, "json");
-	const char *name = command_declare_is_given(a, "metric") ? adapt_text(a, "metric")
+	const char *name = command_declare_is_given(a, "metric") ? suite_set_adapt_text(a, "metric")
 			   : timed                               ? "time"
 								 : NULL;
 	const char *unit;
 	struct error err = ERROR_NONE;
 	struct metric metric;
 
-	if (adapt_is_broken(a, "regex") || adapt_is_broken(a, "json"))
+	if (suite_set_adapt_is_broken(a, "regex") || suite_set_adapt_is_broken(a, "json"))
 		return;
 	unit = command_declare_metric_unit(a, timed);
 	if (!name)
-		adapt_problem(a, command_declare_is_given(a, "regex") ? "regex" : "json",
-			      "the value needs a name; set metric = ...");
+		suite_set_adapt_problem(a, command_declare_is_given(a, "regex") ? "regex" : "json",
+					"the value needs a name; set metric = ...");
 	if (!name || !unit || command_declare_check_metric(name, &err) != STATUS_OK)
 		return;
 	metric = (struct metric){ .unit = unit,
@@ -233,10 +239,10 @@ static void declare_metric(struct adaption *a)
 						  "end"
 						: "value reported by the program",
 				  .title = command_declare_is_given(a, "title")
-						   ? adapt_text(a, "title")
+						   ? suite_set_adapt_text(a, "title")
 						   : NULL };
 	metric.name = xasprintf("%s.%s", suite_command.name, name);
-	adapt_metric(a, "metric", &metric);
+	suite_set_adapt_metric(a, "metric", &metric);
 	free((char *)metric.name);
 }
 
@@ -247,7 +253,7 @@ void command_declare_adapt(struct adaption *a)
 	size_t length;
 
 	for (size_t i = 0; i < ARRAY_SIZE(templates); i++) {
-		const char *text = adapt_text(a, templates[i]), *end = text;
+		const char *text = suite_set_adapt_text(a, templates[i]), *end = text;
 		struct placeholder p;
 
 		while (text && command_patterns_placeholder_find(text, &p, &end)) {
@@ -260,24 +266,26 @@ void command_declare_adapt(struct adaption *a)
 	 * Relative to its file: programs next to a config are found wherever gpuproof was started.
 	 */
 	given = command_declare_is_given(a, "directory");
-	path = adapt_path(a, given ? "directory" : "command",
-			  given ? adapt_text(a, "directory") : ".");
+	path = suite_set_adapt_path(a, given ? "directory" : "command",
+				    given ? suite_set_adapt_text(a, "directory") : ".");
 	length = strlen(path);
 	if (length > 2 && text_ends_with(path, "/."))
 		path[length - 2] = '\0';
-	if (!given || strcmp(path, adapt_text(a, "directory")) != 0)
-		adapt_set(a, "directory", path);
+	if (!given || strcmp(path, suite_set_adapt_text(a, "directory")) != 0)
+		suite_set_adapt_set(a, "directory", path);
 	free(path);
 	if (command_declare_is_given(a, "regex") && command_declare_is_given(a, "json"))
-		adapt_problem(a, "json", "regex and json exclude each other");
+		suite_set_adapt_problem(a, "json", "regex and json exclude each other");
 	if (command_declare_is_given(a, "output") && !command_declare_is_given(a, "sha256"))
-		adapt_problem(a, "output",
-			      "the file `output` is used only with sha256; set sha256 = ...");
+		suite_set_adapt_problem(a, "output",
+					"the file `output` is used only with sha256; set sha256 = "
+					"...");
 	if (!command_declare_is_given(a, "regex") && !command_declare_is_given(a, "json") &&
-	    strcmp(adapt_text(a, "matches"), "all") == 0)
-		adapt_problem(a, "matches",
-			      "matches = all needs regex or json, because the wall time is one "
-			      "value per start");
+	    strcmp(suite_set_adapt_text(a, "matches"), "all") == 0)
+		suite_set_adapt_problem(a, "matches",
+					"matches = all needs regex or json, because the wall time "
+					"is one "
+					"value per start");
 	declare_metric(a);
 }
 

@@ -88,7 +88,7 @@ static struct shift measure(const struct setting *s, size_t n, double shift)
 					.b_count = n,
 					.turns = s->turns,
 					.launch_spread = 0.005,
-					.resemblance = comparison_resemblance_factor(&whole, n),
+					.resemblance = compare_pair_resemblance_factor(&whole, n),
 					.visit_spread = s->visits,
 					.visit_freedom = INFINITY };
 
@@ -104,8 +104,8 @@ static double share(const struct setting *s, size_t n, double ratio, enum change
 
 	for (size_t t = 0; t < trials; t++) {
 		struct shift shift = measure(s, n, log(ratio));
-		const struct band band = band_of_margin(MARGIN);
-		enum change word = change_of_shift(&shift, &band);
+		const struct band band = compare_pair_band_of_margin(MARGIN);
+		enum change word = compare_pair_change_of_shift(&shift, &band);
 
 		hits += word == change || word == other;
 	}
@@ -191,7 +191,7 @@ static struct setting figure_of(size_t row, enum noise noise, bool turns,
 static size_t false_ones(enum noise noise, bool turns, size_t slow, bool *found, bool *named)
 {
 	struct comparison c = { .margin = MARGIN, .count = ROWS };
-	const struct band band = band_of_margin(MARGIN);
+	const struct band band = compare_pair_band_of_margin(MARGIN);
 	size_t wrong = 0;
 
 	c.rows = xcalloc(ROWS, sizeof(*c.rows));
@@ -204,9 +204,9 @@ static size_t false_ones(enum noise noise, bool turns, size_t slow, bool *found,
 
 		row->case_id = xasprintf("%zu", i);
 		row->reason = xstrdup("");
-		row->change = change_of_shift(&shift, &band);
+		row->change = compare_pair_change_of_shift(&shift, &band);
 		row->ratio = exp(shift.value);
-		row->probability = change_probability(&shift, &band, row->change);
+		row->probability = compare_pair_change_probability(&shift, &band, row->change);
 		*named = *named || (i == slow && row->change == CHANGE_REGRESSED);
 	}
 	compare_whole(&c);
@@ -219,7 +219,7 @@ static size_t false_ones(enum noise noise, bool turns, size_t slow, bool *found,
 			wrong += certain;
 	}
 	c.host_finding = NULL;
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	return wrong;
 }
 
@@ -278,7 +278,8 @@ struct session_case {
  */
 static struct shift session_shift(enum figure_kind kind, const struct session_case *sc, double slow)
 {
-	double typical = figure_repeat(kind).spread, visits = figure_visit_spread(kind), chi = 0;
+	double typical = figure_kind_repeat(kind).spread, visits = figure_kind_visit_spread(kind),
+	       chi = 0;
 	double a[MOST], b[MOST], visit_a, visit_b;
 	struct shift_input in = { .a = a,
 				  .b = b,
@@ -331,16 +332,17 @@ static size_t compare_sessions(const struct session_case *sc, size_t slow, bool 
 	qsort(values, n, sizeof(*values), by_value);
 	for (size_t i = 0; i < n; i++) {
 		struct comparison_row *row = &c.rows[i];
-		struct band band = band_of_shift(&shifts[i], figure_visit_spread(row->kind),
-						 values[GPU_FIGURES / 2]);
+		struct band band =
+			compare_pair_band_of_shift(&shifts[i], figure_kind_visit_spread(row->kind),
+						   values[GPU_FIGURES / 2]);
 
 		row->case_id = xasprintf("%zu", i);
 		row->reason = xstrdup("");
-		row->change = change_of_shift(&shifts[i], &band);
+		row->change = compare_pair_change_of_shift(&shifts[i], &band);
 		row->ratio = exp(shifts[i].value);
 		row->low = exp(shifts[i].low);
 		row->high = exp(shifts[i].high);
-		row->probability = change_probability(&shifts[i], &band, row->change);
+		row->probability = compare_pair_change_probability(&shifts[i], &band, row->change);
 		row->possible = !shifts[i].shown;
 	}
 	compare_whole(&c);
@@ -353,7 +355,7 @@ static size_t compare_sessions(const struct session_case *sc, size_t slow, bool 
 		else
 			wrong += certain;
 	}
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	return wrong;
 }
 

@@ -337,9 +337,9 @@ static double page_seconds(const char *path, off_t *bytes, struct error *err)
 	struct store *h;
 	struct stat about = { 0 };
 
-	if (store_open(&h, path, STORE_READ, err) == STATUS_OK)
+	if (sqlite_store_open(&h, path, STORE_READ, err) == STATUS_OK)
 		trend_page_write(h, &filter, &options, &summary, err);
-	store_close(h);
+	sqlite_store_close(h);
 	start = clock_seconds() - start;
 	stat(page, &about);
 	*bytes = about.st_size;
@@ -377,9 +377,9 @@ static void speed(size_t nights, size_t metrics, const char *kept)
 		make_night(&r, i, metrics, &seed);
 		start = clock_seconds();
 		/* As the command does: open, check, add, close. */
-		if (store_open(&h, path, STORE_CREATE, &err) == STATUS_OK)
+		if (sqlite_store_open(&h, path, STORE_CREATE, &err) == STATUS_OK)
 			history_add(h, &r, &added, &err);
-		store_close(h);
+		sqlite_store_close(h);
 		last[i % LAST] = clock_seconds() - start;
 		result_release(&r);
 	}

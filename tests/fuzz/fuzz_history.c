@@ -36,7 +36,7 @@ static void read_all(struct store *h)
 		char date[16];
 
 		history_date(nights.items[i].day, date);
-		free(store_facts(h, nights.items[i].id, &err));
+		free(store_nights_facts(h, nights.items[i].id, &err));
 	}
 	history_nights_release(&nights);
 	error_clear(&err);
@@ -58,9 +58,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (write(fd, data, size) != (ssize_t)size)
 		abort();
 	close(fd);
-	if (store_open(&h, path, STORE_WRITE, &err) == STATUS_OK)
+	if (sqlite_store_open(&h, path, STORE_WRITE, &err) == STATUS_OK)
 		read_all(h);
-	store_close(h);
+	sqlite_store_close(h);
 	unlink(path);
 	snprintf(journal, sizeof(journal), "%s-journal", path);
 	unlink(journal);

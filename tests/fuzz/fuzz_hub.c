@@ -24,7 +24,7 @@ static void hub_answers_hello(const uint8_t *data, size_t size)
 	if (size < sizeof(said))
 		return;
 	memcpy(&said, data, sizeof(said));
-	rank = hub_rank_of(&s, &said);
+	rank = world_hub_rank_of(&s, &said);
 	if (rank != -1 && (rank < 1 || rank >= RANKS))
 		abort();
 }
@@ -72,11 +72,11 @@ static void hub_reads(const uint8_t *data, size_t size)
 		at += length;
 		do
 			if (m->fd >= 0)
-				hub_receive(&t.s, rank);
+				world_hub_receive(&t.s, rank);
 		while (memory_socket.over && m->fd >= 0 && !t.s.ended);
 		if (m->have > sizeof(m->buffer) || t.s.arrived > RANKS)
 			abort();
-		keep_deadlines(&t.s);
+		world_hub_keep_deadlines(&t.s);
 	}
 	if (t.s.ended && (t.s.reason.status <= STATUS_OK || t.s.reason.status > STATUS_LOST))
 		abort();

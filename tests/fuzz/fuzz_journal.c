@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error err = ERROR_NONE;
 
 	memcpy(line, data, size);
-	whole = !memchr(line, '\n', size) && message_parse(line, size, &message);
+	whole = !memchr(line, '\n', size) && worker_message_parse(line, size, &message);
 	if (whole && message.kind == MESSAGE_LOST &&
 	    lost_worker_from_json(&lost, message.json, message.json_length, &err) == STATUS_OK)
 		lost_worker_release(&lost);

@@ -38,10 +38,10 @@ static const struct text *hello_line(void)
 	if (line.length)
 		return &line;
 	build = xstrdup(build_version());
-	fleet_message_add(&line, &(struct fleet_message){ .kind = "hello",
-							  .protocol = FLEET_PROTOCOL,
-							  .build = build,
-							  .node = "n1" });
+	wire_message_add(&line, &(struct fleet_message){ .kind = "hello",
+							 .protocol = FLEET_PROTOCOL,
+							 .build = build,
+							 .node = "n1" });
 	free(build);
 	return &line;
 }
@@ -91,9 +91,9 @@ static void conductor_answers_call(const uint8_t *data, size_t size)
 	if (size < sizeof(call))
 		return;
 	memcpy(&call, data, sizeof(call));
-	if (fleet_call_read(&call, TOKEN, node))
+	if (wire_message_call_read(&call, TOKEN, node))
 		conductor_reads(data + sizeof(call), size - sizeof(call), false);
-	if (*node && !fleet_name_valid(node))
+	if (*node && !wire_message_name_valid(node))
 		abort();
 }
 
@@ -103,10 +103,10 @@ static void agent_reads(const uint8_t *data, size_t size)
 	struct text in = TEXT_EMPTY;
 
 	text_add_bytes(&in, (const char *)data, size);
-	while (fleet_message_next(&in, &message)) {
+	while (wire_message_next(&in, &message)) {
 		if (!message.kind)
 			abort();
-		fleet_message_release(&message);
+		wire_message_release(&message);
 	}
 	text_release(&in);
 }

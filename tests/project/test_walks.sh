@@ -40,7 +40,7 @@ while read -r step table; do
 	esac
 	before=$step through=$table
 done <<<"$frames"
-if calls src/run/conductor.c conduct supervise || ! calls src/run/conductor.c conduct run_workers; then
+if calls src/run/conductor.c conduct supervise || ! calls src/run/conductor.c conduct conductor_run_workers; then
 	echo "the check of calls takes what is not there, or misses what is"
 	failed=1
 fi

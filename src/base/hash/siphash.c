@@ -4,31 +4,31 @@ struct state {
 	uint64_t v0, v1, v2, v3;
 };
 
-static uint64_t rotate(uint64_t x, int bits)
+static uint64_t siphash_rotate(uint64_t x, int bits)
 {
 	return x << bits | x >> (64 - bits);
 }
 
-static void rounds(struct state *s, int count)
+static void siphash_rounds(struct state *s, int count)
 {
 	while (count--) {
 		s->v0 += s->v1;
 		s->v2 += s->v3;
-		s->v1 = rotate(s->v1, 13) ^ s->v0;
-		s->v3 = rotate(s->v3, 16) ^ s->v2;
-		s->v0 = rotate(s->v0, 32);
+		s->v1 = siphash_rotate(s->v1, 13) ^ s->v0;
+		s->v3 = siphash_rotate(s->v3, 16) ^ s->v2;
+		s->v0 = siphash_rotate(s->v0, 32);
 		s->v2 += s->v1;
 		s->v0 += s->v3;
-		s->v1 = rotate(s->v1, 17) ^ s->v2;
-		s->v3 = rotate(s->v3, 21) ^ s->v0;
-		s->v2 = rotate(s->v2, 32);
+		s->v1 = siphash_rotate(s->v1, 17) ^ s->v2;
+		s->v3 = siphash_rotate(s->v3, 21) ^ s->v0;
+		s->v2 = siphash_rotate(s->v2, 32);
 	}
 }
 
-static void absorb(struct state *s, uint64_t word)
+static void siphash_absorb(struct state *s, uint64_t word)
 {
 	s->v3 ^= word;
-	rounds(s, 2);
+	siphash_rounds(s, 2);
 	s->v0 ^= word;
 }
 
@@ -53,9 +53,9 @@ uint64_t siphash(const struct siphash_key *key, const void *bytes, size_t length
 	size_t left = length;
 
 	for (; left >= 8; left -= 8, p += 8)
-		absorb(&s, siphash_word_of(p, 8));
-	absorb(&s, siphash_word_of(p, left) | (uint64_t)length << 56);
+		siphash_absorb(&s, siphash_word_of(p, 8));
+	siphash_absorb(&s, siphash_word_of(p, left) | (uint64_t)length << 56);
 	s.v2 ^= 0xff;
-	rounds(&s, 4);
+	siphash_rounds(&s, 4);
 	return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }

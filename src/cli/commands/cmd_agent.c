@@ -125,8 +125,8 @@ static enum status cmd_agent_run_node(const struct fleet_message *order,
 				      struct error *err)
 {
 	char *folder = xasprintf("%s/nodes/%s", order->directory, order->node);
-	char *list = fleet_confirm_path(order->directory, order->node);
-	char *summary = fleet_summary_path(order->directory, order->node);
+	char *list = merge_confirm_path(order->directory, order->node);
+	char *summary = merge_summary_path(order->directory, order->node);
 	int stopped_by = 0;
 	struct conduct_options options = { .directory = folder,
 					   .resume = journal_begun(folder),
@@ -234,7 +234,7 @@ static enum status cmd_agent_run_group(const struct fleet_message *start,
 			setenv("NCCL_HOSTID", start->node, 1);
 		if (run_setup_group(&setup, start->directory, names, &group, err) == STATUS_OK)
 			group_run(&part, err);
-		group_note_adapters(folder);
+		run_group_note_adapters(folder);
 	}
 	if (part.networks >= 0)
 		close(part.networks);

@@ -40,7 +40,7 @@ static int cmd_baseline_list_action(struct call *call)
 
 	if (cli_command_open_history(call, a->db, STORE_READ) != STATUS_OK)
 		return EXIT_ENVIRONMENT;
-	if (store_baselines(call->history, &found, &call->err) == STATUS_OK) {
+	if (store_notes_baselines(call->history, &found, &call->err) == STATUS_OK) {
 		TABLE_ROW(&table, "NAME", "RESULTS", "SAVED");
 		for (size_t i = 0; i < found.count; i++) {
 			char number[24];

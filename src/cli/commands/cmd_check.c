@@ -277,10 +277,11 @@ static void cmd_check_judge_machine(struct judged_machine *machine)
 			input.count++;
 		while (next + input.count < end &&
 		       cmd_check_same_limits(input.limits, a->limits_of[next + input.count]));
-		judge_results(&input, &machine->verdicts);
+		judge_machine_results(&input, &machine->verdicts);
 		next += input.count;
 	}
-	judge_merge_devices(&machine->verdicts, 0, a->results->items[machine->first].device_count);
+	judge_aspects_merge_devices(&machine->verdicts, 0,
+				    a->results->items[machine->first].device_count);
 	if (a->delivery)
 		verdicts_finish(&machine->verdicts);
 }
@@ -312,7 +313,7 @@ static void cmd_check_judge_machines(struct check_arguments *a, struct verdicts 
 				     &machines[i].verdicts);
 		if (count > 1)
 			cmd_check_name_machine(path, &machines[i].verdicts);
-		judge_add_verdicts(verdicts, &machines[i].verdicts);
+		judge_machine_add_verdicts(verdicts, &machines[i].verdicts);
 	}
 	free(machines);
 }
@@ -394,7 +395,7 @@ static void cmd_check_publish(const struct check_arguments *a, struct error *err
 	bool prints = !a->json && !a->as;
 
 	if (a->json) {
-		char *json = verdicts_to_json(result->judgement);
+		char *json = verdict_fields_to_json(result->judgement);
 
 		puts(json);
 		free(json);

@@ -127,16 +127,16 @@ static int cmd_compare_and_print(struct call *call)
 	} else {
 		print_comparison(&comparison, c->all);
 	}
-	code = c->fail_on == FAIL_ON_CERTAIN ? comparison_gate_certain(&comparison)
-					     : comparison_gate(&comparison);
+	code = c->fail_on == FAIL_ON_CERTAIN ? compare_whole_gate_certain(&comparison)
+					     : compare_whole_gate(&comparison);
 	/*
 	 * Without --fail-on a comparison is information, except for a wrong result or an empty
 	 * comparison.
 	 */
 	if (c->fail_on == FAIL_ON_NOTHING && code != EXIT_WRONG_RESULT)
-		code = comparison_is_empty(&comparison) && !comparison.same_run ? EXIT_INCOMPLETE
-										: EXIT_ACCEPTED;
-	comparison_release(&comparison);
+		code = compare_whole_is_empty(&comparison) && !comparison.same_run ? EXIT_INCOMPLETE
+										   : EXIT_ACCEPTED;
+	compare_json_comparison_release(&comparison);
 	return code;
 }
 

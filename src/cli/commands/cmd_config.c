@@ -38,14 +38,14 @@ static bool cmd_config_validate_limits(const char *name)
 {
 	struct text errors = TEXT_EMPTY;
 	struct limits limits;
-	bool valid = limits_load(&limits, name, &errors) == STATUS_OK && limits.count > 0;
+	bool valid = judge_limits_load(&limits, name, &errors) == STATUS_OK && limits.count > 0;
 
 	if (valid)
 		printf("%s: valid, %zu limit%s, no suite to run\n", name, limits.count,
 		       limits.count == 1 ? "" : "s");
 	if (valid && errors.data)
 		fputs(errors.data, stderr);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 	text_release(&errors);
 	return valid;
 }
@@ -104,7 +104,7 @@ static void cmd_config_print_keys(const char *title, const struct key *key)
 	printf("%s\n", title);
 	for (; key && key->name; key++) {
 		text_reset(&what);
-		key_describe(key, &what);
+		plan_value_key_describe(key, &what);
 		printf("  %s = %s\n      %s; %s\n", key->name,
 		       key->fallback ? key->fallback : "(required)", key->help, what.data);
 	}

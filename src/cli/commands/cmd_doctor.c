@@ -63,7 +63,7 @@ static void cmd_doctor_add_device(struct doctor_answer *answer, const struct dev
 	snprintf(finding.text, sizeof(finding.text), "%s%s%s, backend %s (%s)", d->name, memory,
 		 capability, d->backend, d->module);
 	cmd_doctor_add_finding(answer, &finding);
-	device_findings(d, cmd_doctor_add_finding, answer);
+	host_findings_of_device(d, cmd_doctor_add_finding, answer);
 }
 
 static void cmd_doctor_print_for_people(const struct doctor_answer *answer,
@@ -219,7 +219,7 @@ static void cmd_doctor_look_add_node(struct output_table *table, const struct re
 				     const struct result_node *node, size_t *at,
 				     const char *directory)
 {
-	char *path = fleet_summary_path(directory, node->name), port[48];
+	char *path = merge_summary_path(directory, node->name), port[48];
 	char *devices = cmd_doctor_run_look_describe_devices(r, node, at, port, sizeof(port));
 	struct error err = ERROR_NONE;
 	struct result own = { 0 };

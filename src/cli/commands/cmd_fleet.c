@@ -69,7 +69,7 @@ static enum status cmd_fleet_drain_print_nodes(const struct result *result, size
 				 "multi-node run");
 	/* Before the first line is printed, so that no list is used incompletely. */
 	for (size_t i = 0; i < result->node_count; i++)
-		if (!fleet_name_valid(result->nodes[i].name))
+		if (!wire_message_name_valid(result->nodes[i].name))
 			return error_set(err, STATUS_USAGE, "invalid node name '%.80s'",
 					 result->nodes[i].name);
 	for (size_t i = 0; i < result->node_count; i++) {

@@ -96,7 +96,7 @@ static enum status cmd_history_show_all(struct store *history, const struct hist
 	struct showing showing = { 0 };
 
 	if (store_notes(history, &showing.notes, err) == STATUS_OK &&
-	    store_places(history, &showing.places, err) == STATUS_OK) {
+	    store_nights_places(history, &showing.places, err) == STATUS_OK) {
 		if (f->metric || f->case_id || f->series)
 			store_each_series(history, f, cmd_history_show_series, &showing, err);
 		else {
@@ -184,15 +184,15 @@ static int cmd_history_page_action(struct call *call)
 }
 
 /*
- * Reads and judges the fleet for `fleet` and `node`, which may write a page. Call fleet_release()
- * in any case.
+ * Reads and judges the fleet for `fleet` and `node`, which may write a page. Call
+ * fleet_collect_release() in any case.
  */
 static enum status cmd_history_read_fleet(struct call *call, struct fleet *f)
 {
 	struct history_arguments *a = call->arguments;
 
 	if (cmd_history_open(call, STORE_READ) == STATUS_OK &&
-	    fleet_read(f, call->history, &a->trend.filter, &call->err) == STATUS_OK)
+	    fleet_collect_read(f, call->history, &a->trend.filter, &call->err) == STATUS_OK)
 		cmd_history_refuse_no_match(&a->trend.filter, f->member_count, &call->err);
 	return call->err.status;
 }
@@ -216,7 +216,7 @@ static int cmd_history_fleet_action(struct call *call)
 	failed = a->fail_on != FAIL_ON_NOTHING && (f.open || !f.compared);
 	failed = failed ||
 		 (a->fail_on == FAIL_ON_WARNING && (f.silent_hosts || f.gone_count || f.too_few));
-	fleet_release(&f);
+	fleet_collect_release(&f);
 	return failed ? EXIT_GATE_FAILED : EXIT_ACCEPTED;
 }
 
@@ -239,7 +239,7 @@ static int cmd_history_node_action(struct call *call)
 		open += !f.findings[i].decision &&
 			fleet_finding_is_about(&f, &f.findings[i], &subject);
 	failed = a->fail_on != FAIL_ON_NOTHING && (open || !f.compared);
-	fleet_release(&f);
+	fleet_collect_release(&f);
 	return failed ? EXIT_GATE_FAILED : EXIT_ACCEPTED;
 }
 
@@ -282,7 +282,8 @@ static enum status cmd_history_night_batch_flush(struct history_arguments *a, st
 						 struct batch *batch, struct history_tally *tally,
 						 struct error *err)
 {
-	bool open = store && err->status == STATUS_OK && store_begin(store, err) == STATUS_OK;
+	bool open =
+		store && err->status == STATUS_OK && sqlite_store_begin(store, err) == STATUS_OK;
 
 	for (size_t i = 0; i < batch->count; i++) {
 		if (err->status == STATUS_OK)
@@ -292,7 +293,7 @@ static enum status cmd_history_night_batch_flush(struct history_arguments *a, st
 		free(batch->paths[i]);
 	}
 	batch->count = 0;
-	return open ? store_end(store, true, err) : err->status;
+	return open ? sqlite_store_end(store, true, err) : err->status;
 }
 
 /* An unreadable result does not prevent the others from being added. */
@@ -365,9 +366,9 @@ static int cmd_history_merge_nights(struct call *call)
 	for (int i = 0; i < call->count && err->status == STATUS_OK; i++) {
 		struct store *from;
 
-		if (store_open(&from, call->operands[i], STORE_READ, err) == STATUS_OK)
+		if (sqlite_store_open(&from, call->operands[i], STORE_READ, err) == STATUS_OK)
 			history_merge(call->history, from, call->operands[i], &tally, err);
-		store_close(from);
+		sqlite_store_close(from);
 	}
 	return cmd_history_tell_tally(a, &tally, true, err);
 }
@@ -424,8 +425,8 @@ static int cmd_history_prune_nights(struct call *call)
 		/* A night dated into the future by a wrong clock must not make all others old. */
 		if (history_day(now, &today) && today < last)
 			last = today;
-		store_prune(call->history, a->keep ? last - a->keep + 1 : a->before, &removed,
-			    &call->err);
+		store_nights_prune(call->history, a->keep ? last - a->keep + 1 : a->before,
+				   &removed, &call->err);
 	}
 	history_nights_release(&nights);
 	if (call->err.status == STATUS_OK)

@@ -229,10 +229,10 @@ static int cmd_limits_run(struct call *call)
 		return cli_command_usage(call->command,
 					 "--gpu %s: unknown model; gpuproof list gpus lists them",
 					 a->gpu);
-	if (limits_load(&limits, call->operands[0], &errors) == STATUS_OK) {
+	if (judge_limits_load(&limits, call->operands[0], &errors) == STATUS_OK) {
 		a->json ? cmd_limits_print_json(&limits, gpu)
 			: cmd_limits_print_table(&limits, gpu);
-		limits_release(&limits);
+		judge_limits_release(&limits);
 		code = EXIT_ACCEPTED;
 	}
 	cli_command_print_errors(&errors);

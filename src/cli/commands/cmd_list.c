@@ -39,7 +39,7 @@ static void cmd_list_gpus_write_sheet(struct json_writer *w, const struct gpu *g
 		} else {
 			writer_text_member(w, "text", entry->text);
 		}
-		writer_text_member(w, "status", sheet_status_name(entry->status));
+		writer_text_member(w, "status", gpu_read_sheet_status_name(entry->status));
 		writer_close(w, '}');
 	}
 	writer_close(w, '}');
@@ -222,7 +222,7 @@ static int cmd_list_print_devices(struct call *call)
 	if (json) {
 		fputs("[", stdout);
 		for (size_t i = 0; i < probe.device_count; i++) {
-			char *line = fields_line(device_info_fields, &probe.devices[i]);
+			char *line = json_fields_line(device_info_fields, &probe.devices[i]);
 
 			printf("%s\n %s", i ? "," : "", line);
 			free(line);

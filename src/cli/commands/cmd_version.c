@@ -38,7 +38,7 @@ static void version_print_json(void)
 	backend_modules_release(&modules);
 	writer_close(&w, ']');
 	writer_count_member(&w, "result_version", RESULT_VERSION);
-	writer_count_member(&w, "history_version", store_version());
+	writer_count_member(&w, "history_version", sqlite_store_version());
 	writer_close(&w, '}');
 	text = writer_finish(&w);
 	fputs(text, stdout);

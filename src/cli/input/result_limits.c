@@ -15,7 +15,7 @@ struct pooled_limits {
 	struct limits limits;
 };
 
-/* Everything that limits_of_result() reads: results with equal keys have the same limits. */
+/* Everything that judge_limits_of_result() reads: results with equal keys have the same limits. */
 static char *result_limits_pool_key(const char *named, const struct result *result)
 {
 	struct text key = TEXT_EMPTY;
@@ -23,7 +23,7 @@ static char *result_limits_pool_key(const char *named, const struct result *resu
 	if (named)
 		return xstrdup("");
 	if (!strstr(result->config_text, "[limit "))
-		return judge_by_trend(result)
+		return judge_machine_by_trend(result)
 			       ? xstrdup("trend")
 			       : xasprintf("model %s",
 					   result->device_count ? result->devices[0].name : "");
@@ -47,7 +47,7 @@ static char *result_limits_pool_key(const char *named, const struct result *resu
 static bool result_limits_fit(const struct limits *limits, const struct result *result)
 {
 	struct text errors = TEXT_EMPTY;
-	bool fit = limits_make_sense(limits, result, &errors);
+	bool fit = judge_limits_make_sense(limits, result, &errors);
 
 	cli_command_print_errors(&errors);
 	return fit;
@@ -60,12 +60,13 @@ static enum status result_limits_pool_read(const char *named, bool shipped,
 	enum status status = STATUS_OK;
 
 	if (named)
-		status = limits_load(limits, named, &errors);
-	else if ((shipped && !judge_by_trend(result)) || strstr(result->config_text, "[limit "))
-		status = limits_of_result(limits, result, &errors);
+		status = judge_limits_load(limits, named, &errors);
+	else if ((shipped && !judge_machine_by_trend(result)) ||
+		 strstr(result->config_text, "[limit "))
+		status = judge_limits_of_result(limits, result, &errors);
 	cli_command_print_errors(&errors);
 	if (status == STATUS_OK && !result_limits_fit(limits, result)) {
-		limits_release(limits);
+		judge_limits_release(limits);
 		status = STATUS_USAGE;
 	}
 	return status;
@@ -99,7 +100,7 @@ const struct limits *result_limits_pool_find(struct limits_pool *pool, const cha
 void result_limits_pool_release(struct limits_pool *pool)
 {
 	for (size_t i = 0; i < pool->count; i++) {
-		limits_release(&pool->items[i]->limits);
+		judge_limits_release(&pool->items[i]->limits);
 		free(pool->items[i]->key);
 		free(pool->items[i]);
 	}
@@ -137,7 +138,7 @@ enum status result_limits_judging_apply(const struct result_judging *j, struct r
 	if (input.limits && population_file_open(&population, NULL) == STATUS_OK) {
 		status = STATUS_OK;
 		if (input.limits->count || !j->only_own) {
-			judge_results(&input, &verdicts);
+			judge_machine_results(&input, &verdicts);
 			verdicts_finish(&verdicts);
 			result_judge(result, &verdicts);
 		}

@@ -21,8 +21,8 @@ struct limits_pool {
 /*
  * Limits of `named` (--limits); if NULL, those in the config of the result, or else with `shipped`
  * those of its model; count 0: none. The pool owns them, and all results must have the same `named`
- * and `shipped`. Prints errors, also if the limits contradict the result (limits_make_sense()), and
- * then returns NULL.
+ * and `shipped`. Prints errors, also if the limits contradict the result
+ * (judge_limits_make_sense()), and then returns NULL.
  */
 const struct limits *result_limits_pool_find(struct limits_pool *pool, const char *named,
 					     bool shipped, const struct result *result);

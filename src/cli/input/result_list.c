@@ -76,9 +76,9 @@ static enum status result_list_add_baseline(struct result_list *list, const char
 	struct result *results = NULL;
 	size_t count = 0;
 
-	if (store_open(&history, history_file(list->db), STORE_READ, err) == STATUS_OK)
+	if (sqlite_store_open(&history, history_file(list->db), STORE_READ, err) == STATUS_OK)
 		baseline_load(history, name, &results, &count, err);
-	store_close(history);
+	sqlite_store_close(history);
 	for (size_t i = 0; i < count; i++)
 		result_list_add_item(list, &results[i], xasprintf("%s%s", BASELINE_PREFIX, name));
 	free(results);

@@ -139,7 +139,7 @@ static void print_comparison_add_row(struct output_table *table, const struct co
 
 	snprintf(word, sizeof(word), "%s%s",
 		 row->possible && print_comparison_is_change(row) ? "possibly " : "",
-		 change_name(row->change));
+		 compare_change_name(row->change));
 	TABLE_ROW(table, word, whole ? row->case_id : row->point,
 		  print_comparison_ratio_text(row, ratio, sizeof(ratio)),
 		  print_comparison_clock_matters(row)

@@ -19,7 +19,7 @@
 /* The subject of a finding and its explanation. */
 static void print_fleet_finding(const struct fleet *f, const struct fleet_finding *x)
 {
-	char *subject = fleet_subject_words(f, x), *words = fleet_finding_words(f, x);
+	char *subject = fleet_findings_subject_words(f, x), *words = fleet_finding_words(f, x);
 
 	printf("%-8s %s\n         %s\n", x->decision ? "DECIDED" : "OPEN", subject, words);
 	free(subject);
@@ -54,7 +54,7 @@ static void print_fleet_node_value_cell(const struct history_series *s, double l
 	if (isnan(level))
 		snprintf(out, 48, "-");
 	else
-		units_format(course_value(s, level), s->unit, out, 48);
+		units_format(fleet_findings_course_value(s, level), s->unit, out, 48);
 }
 
 static void print_fleet_node_night_row(const struct history_series *s, const struct course_night *n,
@@ -87,7 +87,7 @@ static void fleet_print_silent_node(const struct fleet_host *host)
 static void print_fleet_node_text(const struct fleet *f, const struct fleet_subject *s,
 				  const struct course *courses, size_t count)
 {
-	char *name = fleet_subject_name(f, s);
+	char *name = fleet_findings_subject_name(f, s);
 	struct output_table table = TABLE_EMPTY;
 	size_t first;
 
@@ -100,7 +100,7 @@ static void print_fleet_node_text(const struct fleet *f, const struct fleet_subj
 		puts("No measurement matches the filter.");
 	for (size_t i = 0; i < count; i++) {
 		const struct history_series *series = print_fleet_node_series_of(f, &courses[i]);
-		char *words = course_words(f, s, &courses[i]);
+		char *words = fleet_findings_course_words(f, s, &courses[i]);
 
 		printf("\n%s %s, %s: %s\n", series->point, series->metric, series->model, words);
 		free(words);
@@ -122,10 +122,10 @@ static void print_fleet_node_night_json(struct json_writer *w, const struct hist
 {
 	writer_open(w, '{');
 	print_fleet_date_member(w, "date", n->day);
-	writer_real_member(w, "value", course_value(s, n->own));
-	writer_real_member(w, "others", course_value(s, n->others));
-	writer_real_member(w, "others_low", course_value(s, n->low));
-	writer_real_member(w, "others_high", course_value(s, n->high));
+	writer_real_member(w, "value", fleet_findings_course_value(s, n->own));
+	writer_real_member(w, "others", fleet_findings_course_value(s, n->others));
+	writer_real_member(w, "others_low", fleet_findings_course_value(s, n->low));
+	writer_real_member(w, "others_high", fleet_findings_course_value(s, n->high));
 	writer_real_member(w, "better_by", expm1(n->own - n->others));
 	writer_real_member(w, "half_interval", n->half);
 	writer_count_member(w, "others_count", n->count);
@@ -193,10 +193,10 @@ static void print_fleet_node_json(const struct fleet *f, const struct fleet_subj
 void print_fleet_node(const struct fleet *f, const struct fleet_subject *s, bool as_json)
 {
 	struct course *courses;
-	size_t count = fleet_courses(f, s, &courses);
+	size_t count = fleet_findings_courses(f, s, &courses);
 
 	(as_json ? print_fleet_node_json : print_fleet_node_text)(f, s, courses, count);
-	courses_release(courses, count);
+	fleet_findings_courses_release(courses, count);
 }
 
 /* Also prints what could not be compared. */
@@ -213,7 +213,7 @@ static void fleet_print_not_compared(const struct fleet *f)
 	if (f->compared && !f->finding_count)
 		puts("No node, device or slot is worse than the others.");
 	for (size_t i = 0; i < f->cohort_count; i++) {
-		char *words = fleet_kinds_words(f, &f->cohorts[i]);
+		char *words = fleet_findings_kinds_words(f, &f->cohorts[i]);
 
 		if (words)
 			printf("NOTE     %s\n", words);
@@ -243,7 +243,7 @@ static void fleet_print_silent_nodes(const struct fleet *f)
 static void fleet_print_worst(const struct fleet *f)
 {
 	struct output_table table = TABLE_EMPTY;
-	size_t members[FLEET_WORST], n = fleet_worst(f, members);
+	size_t members[FLEET_WORST], n = fleet_findings_worst(f, members);
 
 	if (!n)
 		return;
@@ -252,10 +252,12 @@ static void fleet_print_worst(const struct fleet *f)
 	TABLE_ROW(&table, "WORSE BY", "ALLOWED", "CASE", "DEVICE");
 	for (size_t i = 0; i < n; i++) {
 		const struct fleet_member *m = &f->members[members[i]];
-		char *device = fleet_member_words(f, m), deficit[32], allowed[32];
+		char *device = fleet_findings_member_words(f, m), deficit[32], allowed[32];
 
-		snprintf(deficit, sizeof(deficit), "%.2f %%", 100 * fleet_percent(m->deficit));
-		snprintf(allowed, sizeof(allowed), "%.2f %%", 100 * fleet_percent(m->allowed));
+		snprintf(deficit, sizeof(deficit), "%.2f %%",
+			 100 * fleet_findings_percent(m->deficit));
+		snprintf(allowed, sizeof(allowed), "%.2f %%",
+			 100 * fleet_findings_percent(m->allowed));
 		TABLE_ROW(&table, deficit, allowed, m->series->point, device);
 		free(device);
 	}
@@ -288,14 +290,15 @@ static void print_fleet_finding_json(struct json_writer *w, const struct fleet *
 	writer_text_member(w, "case", m->series->point);
 	writer_text_member(w, "metric", m->series->metric);
 	writer_text_member(w, "model", m->series->model);
-	writer_real_member(w, "worse_by", fleet_percent(x->deficit));
+	writer_real_member(w, "worse_by", fleet_findings_percent(x->deficit));
 	writer_real_member(w, "half_interval", x->half);
-	writer_real_member(w, "allowed", fleet_percent(x->allowed));
+	writer_real_member(w, "allowed", fleet_findings_percent(x->allowed));
 	writer_count_member(w, "cohorts", x->cohorts);
 	print_fleet_date_member(w, "since", x->since);
 	writer_bool_member(w, "since_first_night", x->always);
 	writer_bool_member(w, "enough_nights_to_date", x->dated);
-	writer_text_member(w, "state", x->decision ? triage_word(x->decision->state) : "open");
+	writer_text_member(w, "state",
+			   x->decision ? store_notes_triage_word(x->decision->state) : "open");
 	if (x->decision) {
 		writer_text_member(w, "decided_by", x->decision->by);
 		writer_text_member(w, "ticket", x->decision->ticket);

@@ -60,23 +60,24 @@ static void print_trend_differences_text(struct printing *p, int64_t before, int
 {
 	struct fact_differences found = { 0 };
 
-	history_differences(p->history, before, after, &found, p->err);
+	trend_news_differences(p->history, before, after, &found, p->err);
 	for (size_t i = 0; i < found.count; i++)
 		text_addf(&p->rows, "      %s: %s -> %s\n", found.items[i].name,
 			  found.items[i].before, found.items[i].after);
-	fact_differences_release(&found);
+	trend_news_fact_differences_release(&found);
 }
 
 static void print_trend_change_text(struct printing *p, const struct history_series *s,
 				    const struct trend_change *c)
 {
-	char date[32], before[48], after[48], *how = trend_found_words(c);
+	char date[32], before[48], after[48], *how = trend_news_found_words(c);
 
 	history_moment(c->day, c->minute, date);
-	text_addf(&p->rows, "    %s %s: %s -> %s, %.1f %% %s, %s\n", change_state_name(c->state),
-		  date, units_format(c->before, s->unit, before, sizeof(before)),
+	text_addf(&p->rows, "    %s %s: %s -> %s, %.1f %% %s, %s\n",
+		  trend_change_state_name(c->state), date,
+		  units_format(c->before, s->unit, before, sizeof(before)),
 		  units_format(c->after, s->unit, after, sizeof(after)), trend_percent(c),
-		  trend_direction(s->better, c->ratio), how);
+		  trend_news_direction(s->better, c->ratio), how);
 	free(how);
 	if (c->decision) {
 		char *words = triage_words(c->decision);
@@ -92,7 +93,7 @@ static void print_trend_change_text(struct printing *p, const struct history_ser
 static void print_trend_seam_text(struct printing *p, const struct history_series *s,
 				  const struct trend_seam *seam)
 {
-	char *words = trend_seam_words(seam, s->better);
+	char *words = trend_news_seam_words(seam, s->better);
 
 	text_addf(&p->rows, "    %s\n", words);
 	print_trend_differences_text(p, seam->night_before, seam->night);
@@ -115,7 +116,7 @@ static void print_trend_series_text(struct printing *p, const struct history_ser
 		  units_format(t->median, s->unit, median, sizeof(median)), t->missed,
 		  trend_is_young(t) && !t->change_count ? "; too few runs to find a change" : "");
 	if (t->warning) {
-		char *words = trend_warning_words(t->beyond, t->beyond_by, t->band);
+		char *words = trend_news_warning_words(t->beyond, t->beyond_by, t->band);
 
 		text_addf(&p->rows, "    %s\n", words);
 		free(words);
@@ -141,7 +142,7 @@ static void print_trend_differences_json(struct printing *p, int64_t before, int
 {
 	struct fact_differences found = { 0 };
 
-	history_differences(p->history, before, after, &found, p->err);
+	trend_news_differences(p->history, before, after, &found, p->err);
 	for (size_t i = 0; i < found.count; i++) {
 		writer_open(&p->json, '{');
 		writer_text_member(&p->json, "name", found.items[i].name);
@@ -149,7 +150,7 @@ static void print_trend_differences_json(struct printing *p, int64_t before, int
 		writer_text_member(&p->json, "after", found.items[i].after);
 		writer_close(&p->json, '}');
 	}
-	fact_differences_release(&found);
+	trend_news_fact_differences_release(&found);
 }
 
 static void print_trend_change_json(struct printing *p, const struct trend_change *c)
@@ -158,8 +159,8 @@ static void print_trend_change_json(struct printing *p, const struct trend_chang
 
 	writer_open(w, '{');
 	print_fleet_date_member(w, "date", c->day);
-	writer_text_member(w, "state", change_state_name(c->state));
-	writer_text_member(w, "found", trend_found_name(c->found));
+	writer_text_member(w, "state", trend_change_state_name(c->state));
+	writer_text_member(w, "found", trend_news_found_name(c->found));
 	if (c->decision) {
 		char *words = triage_words(c->decision);
 
@@ -181,7 +182,7 @@ static void print_trend_change_json(struct printing *p, const struct trend_chang
 static void print_trend_seam_json(struct printing *p, const struct trend_seam *seam)
 {
 	struct json_writer *w = &p->json;
-	char *what = seam_what(p->history, seam->epoch_before, seam->epoch, p->err);
+	char *what = trend_news_seam_what(p->history, seam->epoch_before, seam->epoch, p->err);
 
 	writer_open(w, '{');
 	print_fleet_date_member(w, "date", seam->day);
@@ -246,8 +247,8 @@ static void print_trends_of_series(void *context, const struct history_series *s
 		/* Changes of an older epoch are not reported. */
 		if (!trends[i].current)
 			continue;
-		seam_groups_add(&p->seams, p->history, s, &trends[i], p->err);
-		if (!trend_count(p->summary, &trends[i]) && !p->options->all &&
+		trend_news_seam_groups_add(&p->seams, p->history, s, &trends[i], p->err);
+		if (!trend_news_count(p->summary, &trends[i]) && !p->options->all &&
 		    trends[i].gaps < GAPS)
 			continue;
 		if (p->options->json)
@@ -308,7 +309,7 @@ static void print_trend_nights_text(const struct history_nights *nights, size_t 
 	char date[16];
 
 	if (nights->count) {
-		char first[16], last[16], *hosts = history_hosts(nights);
+		char first[16], last[16], *hosts = trend_news_hosts(nights);
 
 		history_date(nights->items[0].day, first);
 		history_date(nights->items[nights->count - 1].day, last);
@@ -333,7 +334,7 @@ static void print_trend_nights_text(const struct history_nights *nights, size_t 
 static size_t print_trend_environment_text(struct printing *p, const struct history_nights *nights)
 {
 	struct environment_change changes[MOST_ENVIRONMENT];
-	size_t count = history_environment(p->history, nights, changes, p->err);
+	size_t count = trend_news_environment(p->history, nights, changes, p->err);
 
 	for (size_t i = 0; i < count; i++) {
 		char date[16];
@@ -344,7 +345,7 @@ static size_t print_trend_environment_text(struct printing *p, const struct hist
 			printf("%s %s %s -> %s", k ? "," : "", changes[i].facts.items[k].name,
 			       changes[i].facts.items[k].before, changes[i].facts.items[k].after);
 		putchar('\n');
-		fact_differences_release(&changes[i].facts);
+		trend_news_fact_differences_release(&changes[i].facts);
 	}
 	return count;
 }
@@ -389,7 +390,7 @@ static void print_trend_text(struct printing *p, const struct history_nights *ni
 	       s->warnings == 1 ? "" : "s", s->acknowledged, s->recovered);
 	/* Printed first, because it has a date and a cause. */
 	for (size_t i = 0; i < p->seams.count; i++) {
-		char *words = seam_group_words(&p->seams.items[i]);
+		char *words = trend_news_seam_group_words(&p->seams.items[i]);
 
 		printf("%c%s\n", toupper((unsigned char)words[0]), words + 1);
 		free(words);
@@ -419,7 +420,7 @@ static void print_trend_notes_json(struct json_writer *w, const struct history_n
 		if (n->series)
 			writer_count_member(w, "series", (size_t)n->series);
 		if (n->state) {
-			writer_text_member(w, "decision", triage_word(n->state));
+			writer_text_member(w, "decision", store_notes_triage_word(n->state));
 			writer_text_member(w, "host", n->host);
 			writer_text_member(w, "machine", n->machine);
 		}
@@ -453,7 +454,7 @@ static void print_trend_finish_json(struct printing *p, const int64_t *missed, s
 	writer_key(w, "seams");
 	writer_open(w, '[');
 	for (size_t i = 0; i < p->seams.count; i++) {
-		char *words = seam_group_words(&p->seams.items[i]);
+		char *words = trend_news_seam_group_words(&p->seams.items[i]);
 
 		writer_text(w, words);
 		free(words);
@@ -486,10 +487,10 @@ enum status print_trend(struct store *history, const struct trend_options *optio
 	memset(summary, 0, sizeof(*summary));
 	if (store_notes(history, &p.notes, err) == STATUS_OK &&
 	    store_nights(history, &nights, err) == STATUS_OK &&
-	    store_places(history, &p.places, err) == STATUS_OK &&
+	    store_nights_places(history, &p.places, err) == STATUS_OK &&
 	    trend_prior_learn(&p.prior, history, &options->filter, err) == STATUS_OK) {
 		p.notes.places = &p.places;
-		missed_count = history_missed(&nights, missed);
+		missed_count = trend_news_missed(&nights, missed);
 		writer_open(&p.json, '{');
 		writer_text_member(&p.json, "format", "gpuproof-trend");
 		writer_count_member(&p.json, "version", 1);
@@ -499,7 +500,7 @@ enum status print_trend(struct store *history, const struct trend_options *optio
 		store_each_series(history, &options->filter, print_trends_of_series, &p, err);
 		trend_pools_find(&p.pools, &p.notes);
 		for (size_t i = 0; i < p.pools.count; i++)
-			trend_count_changes(summary, &p.pools.items[i].trend);
+			trend_news_count_changes(summary, &p.pools.items[i].trend);
 		print_trend_pools_text(&p);
 	}
 	if (err->status == STATUS_OK && options->json)
@@ -508,7 +509,7 @@ enum status print_trend(struct store *history, const struct trend_options *optio
 		print_trend_text(&p, &nights, missed, missed_count);
 	free(options->json ? NULL : writer_finish(&p.json));
 	text_release(&p.rows);
-	seam_groups_release(&p.seams);
+	trend_news_seam_groups_release(&p.seams);
 	trend_pools_release(&p.pools);
 	trend_prior_release(&p.prior);
 	history_notes_release(&p.notes);

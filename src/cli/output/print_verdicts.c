@@ -58,7 +58,7 @@ static void print_verdicts_add_check_row(struct output_table *table, const struc
 					 const char *limits)
 {
 	/* The numbers, and the reason if the numbers do not explain it. */
-	char *numbers = c->verdict == VERDICT_SKIP ? xstrdup("") : check_numbers(c);
+	char *numbers = c->verdict == VERDICT_SKIP ? xstrdup("") : verdict_check_numbers(c);
 	const char *metric = *numbers ? c->metric : "";
 	char *result = xasprintf("%s%s%s%s%s", metric, *metric ? " " : "", numbers,
 				 *numbers && *c->reason ? "; " : "", c->reason);
@@ -66,11 +66,11 @@ static void print_verdicts_add_check_row(struct output_table *table, const struc
 		xasprintf("%s%s%s", c->machine, *c->machine && *c->devices ? " " : "", c->devices);
 	const char *where = *c->case_id ? c->case_id : device;
 	char *narrow = xasprintf("%s%s%s: %s", where, *where ? ", " : "", limits, result);
-	const char *columns[] = { verdict_name(c->verdict), *device ? device : "-",
+	const char *columns[] = { verdict_fields_name(c->verdict), *device ? device : "-",
 				  *c->case_id ? c->case_id : "-", limits, result };
 
 	if (print_verdicts_checks_is_narrow())
-		TABLE_ROW(table, verdict_name(c->verdict), narrow);
+		TABLE_ROW(table, verdict_fields_name(c->verdict), narrow);
 	else
 		table_row(table, columns, ARRAY_SIZE(columns));
 	free(numbers);
@@ -167,7 +167,7 @@ static void print_verdicts_name(enum verdict verdict)
 							    "\033[33m", "",         "\033[31m" };
 	const char *on = table_is_coloured() ? colours[verdict] : "";
 
-	printf("%s%-12s%s ", on, verdict_name(verdict), *on ? "\033[0m" : "");
+	printf("%s%-12s%s ", on, verdict_fields_name(verdict), *on ? "\033[0m" : "");
 }
 
 /* Prints the text, whose first line starts at column `indent`, and continues it there. */
@@ -198,7 +198,7 @@ static bool print_verdicts_was_printed(const struct verdicts *v, size_t i)
 static bool print_verdicts_in_play(const struct verdicts *v, enum aspect aspect)
 {
 	for (size_t i = 0; i < v->device_count; i++) {
-		const struct aspect_judgement *k = device_aspect(&v->devices[i], aspect);
+		const struct aspect_judgement *k = verdict_device_aspect(&v->devices[i], aspect);
 
 		if (k && (k->promised || k->judged))
 			return true;
@@ -236,11 +236,11 @@ static void print_verdicts_aspects(const struct verdicts *v)
 		printf("  %-*s", (int)width, title);
 		free(title);
 		for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++) {
-			const struct aspect_judgement *j = device_aspect(d, (enum aspect)k);
+			const struct aspect_judgement *j = verdict_device_aspect(d, (enum aspect)k);
 
 			if (shown[k])
 				printf(" %-12s", !j            ? ""
-						 : j->judged   ? verdict_name(j->verdict)
+						 : j->judged   ? verdict_fields_name(j->verdict)
 						 : j->promised ? "NOT JUDGED"
 							       : "-");
 		}
@@ -291,7 +291,7 @@ void print_verdicts(const struct verdicts *v, bool all)
 	printf("limits: %s; checks:", v->limits ? v->limits : "");
 	for (int i = 0; i < VERDICT_COUNT; i++)
 		if (v->counts[i])
-			printf(" %zu %s", v->counts[i], verdict_name((enum verdict)i));
+			printf(" %zu %s", v->counts[i], verdict_fields_name((enum verdict)i));
 	printf("%s\n", v->count ? "\nValues in [brackets] are one-sided 95 % bounds." : " none");
 	print_verdicts_aspects(v);
 	print_verdicts_sentence(v);

@@ -16,15 +16,15 @@ static enum status run_check_find_limits(struct run_check *check, const struct c
 					 const char *model, struct text *errors)
 {
 	const struct setting *verdict =
-		setting_or_null(config_section(config, "run", ""), "verdict");
+		resolve_setting_or_null(config_section(config, "run", ""), "verdict");
 
 	if (check->limits_source)
-		return limits_load(&check->limits, check->limits_source, errors);
-	limits_of_config(&check->limits, config);
+		return judge_limits_load(&check->limits, check->limits_source, errors);
+	judge_limits_of_config(&check->limits, config);
 	if (check->limits.count || (verdict && strcmp(verdict->values[0].text, "trend") == 0))
 		return STATUS_OK;
-	limits_release(&check->limits);
-	return limits_of_model(&check->limits, model, errors);
+	judge_limits_release(&check->limits);
+	return judge_limits_of_model(&check->limits, model, errors);
 }
 
 enum status run_check_prepare(struct run_check *check, const struct plan *plan)
@@ -44,7 +44,7 @@ enum status run_check_prepare(struct run_check *check, const struct plan *plan)
 			       plan->device_count * sizeof(*plan->devices));
 		for (size_t i = 0; i < plan->case_count; i++)
 			describe_case(plan, &plan->cases[i], result_add_case(&planned));
-		if (!limits_make_sense(&check->limits, &planned, &errors))
+		if (!judge_limits_make_sense(&check->limits, &planned, &errors))
 			status = STATUS_USAGE;
 		result_release(&planned);
 	}
@@ -64,7 +64,7 @@ static void run_check_judge_so_far(const struct run_check *check, struct result 
 
 	struct verdicts verdicts = { .strict = check->strict };
 
-	judge_results(&input, &verdicts);
+	judge_machine_results(&input, &verdicts);
 	verdicts_finish(&verdicts);
 	result_judge(result, &verdicts);
 }
@@ -137,7 +137,7 @@ enum status run_check_nodes(struct run_check *check, const struct config *config
 					       result->device_count ? result->devices[0].name : "",
 					       &errors);
 		if (status == STATUS_OK && result->device_count &&
-		    !limits_make_sense(&check->limits, result, &errors))
+		    !judge_limits_make_sense(&check->limits, result, &errors))
 			status = STATUS_USAGE;
 		if (status == STATUS_OK)
 			status = population_file_open(&check->population, NULL);
@@ -216,16 +216,16 @@ static enum status run_check_stage_judge(struct staged *s, enum run_stage stage,
 	size_t before = all->count;
 
 	if (before > 1)
-		pool_launches(&all->items[0], 1, all->items + 1, before - 1);
+		estimate_pool_launches(&all->items[0], 1, all->items + 1, before - 1);
 	else
-		pool_settle(&all->items[0]);
+		estimate_pool_settle(&all->items[0]);
 	run_check_judge_so_far(s->check, &all->items[0]);
 	part = run_check_undecided(s->check, s->plan, &all->items[0]);
 	if (part.case_count) {
 		status = run_launches_extend(all, &part, NULL, err);
 		if (status == STATUS_OK) {
-			pool_launches(&all->items[0], before, all->items + before,
-				      all->count - before);
+			estimate_pool_launches(&all->items[0], before, all->items + before,
+					       all->count - before);
 			run_check_judge_so_far(s->check, &all->items[0]);
 		}
 	}
@@ -326,7 +326,7 @@ enum status run_check_stages(struct run_check *check, struct launches *launches,
 
 void run_check_release(struct run_check *check)
 {
-	limits_release(&check->limits);
+	judge_limits_release(&check->limits);
 	result_list_release(&check->baseline);
 	population_release(&check->population);
 }

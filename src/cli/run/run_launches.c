@@ -97,9 +97,10 @@ static size_t *run_launches_needed(const struct launches *launches, size_t *most
 	*most = 0;
 	for (size_t i = 0; i < plan->case_count; i++) {
 		if (!plan->cases[i].skip_reason)
-			needed[i] = pool_launches_needed(launches->items, LAUNCHES_AUTO_LEAST,
-							 plan->cases[i].id,
-							 section_real(run, "launch_target"));
+			needed[i] =
+				estimate_pool_launches_needed(launches->items, LAUNCHES_AUTO_LEAST,
+							      plan->cases[i].id,
+							      section_real(run, "launch_target"));
 		cut += needed[i] > limit;
 		needed[i] = needed[i] > limit ? limit : needed[i];
 		*most = needed[i] > *most ? needed[i] : *most;
@@ -190,12 +191,12 @@ enum status run_launches_pool(struct launches *launches, const char *directory,
 	*result = launches->items[0];
 	memset(&launches->items[0], 0, sizeof(launches->items[0]));
 	if (!launches->pooled && (count > 1 || launches->stopped))
-		pool_launches(result, 1, launches->items + 1,
-			      run_launches_complete_ones(launches, result) - 1);
+		estimate_pool_launches(result, 1, launches->items + 1,
+				       run_launches_complete_ones(launches, result) - 1);
 	else if (!launches->pooled)
-		pool_settle(result);
+		estimate_pool_settle(result);
 	if (launches->decided_by)
-		pool_widen_by_first(result, launches->decided_by);
+		estimate_pool_widen_by_first(result, launches->decided_by);
 	path = xasprintf("%s/result.json", directory);
 	/* If writing a single launch's result failed, the combined one is not written either. */
 	if (count > 1 || launches->stopped || access(path, F_OK) == 0)
@@ -241,7 +242,8 @@ enum status run_launches_extend(struct launches *launches, const struct plan *pa
 	}
 	launches->options = options;
 	if (status == STATUS_OK && result)
-		pool_launches(result, before, launches->items + count, launches->count - count);
+		estimate_pool_launches(result, before, launches->items + count,
+				       launches->count - count);
 	return status;
 }
 
@@ -269,7 +271,8 @@ struct health run_launches_health_collect(const struct probe *probe)
 	struct health list = { 0 };
 
 	for (size_t i = 0; i < probe->device_count; i++)
-		device_findings(&probe->devices[i], run_launches_preflight_add_finding, &list);
+		host_findings_of_device(&probe->devices[i], run_launches_preflight_add_finding,
+					&list);
 	for (size_t i = 0; i < probe->finding_count; i++)
 		run_launches_preflight_add_finding(&list, &probe->findings[i]);
 	xid_findings("", probe->devices, probe->device_count, run_launches_preflight_add_finding,

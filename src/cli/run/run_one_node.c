@@ -100,7 +100,7 @@ static int one_node_exit_code_of(const struct result *result, enum status status
 {
 	if (status == STATUS_INTERRUPTED)
 		return stopped_by == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
-	return status == STATUS_OK ? result_exit_code(result) : cli_command_fail(err);
+	return status == STATUS_OK ? result_outcome_exit_code(result) : cli_command_fail(err);
 }
 
 char *one_node_new_directory(const char *config_name)
@@ -189,7 +189,7 @@ static int one_node_judge(struct one_node *n, struct result *result, int code)
 	if (status != STATUS_OK)
 		code = one_node_exit_code_of(result, status, n->stopped_by, &err);
 	else
-		code = one_node_graver_code(result_exit_code(result), code);
+		code = one_node_graver_code(result_outcome_exit_code(result), code);
 	error_clear(&err);
 	if ((status == STATUS_OK || status == STATUS_INTERRUPTED) &&
 	    one_node_publish_verdict(a, result, n->options.directory, &err) != STATUS_OK)
@@ -447,11 +447,11 @@ static int one_node_measure_against(struct one_node *n)
 				"The results so far are in %s/a and %s/b\n",
 				a->directory, a->directory);
 	} else {
-		code = one_node_graver_code(result_exit_code(&results[0]),
-					    result_exit_code(&results[1]));
+		code = one_node_graver_code(result_outcome_exit_code(&results[0]),
+					    result_outcome_exit_code(&results[1]));
 		if (compare_results(&input, &comparison, &err) == STATUS_OK) {
 			print_comparison(&comparison, false);
-			comparison_release(&comparison);
+			compare_json_comparison_release(&comparison);
 		} else {
 			code = cli_command_fail(&err);
 		}
@@ -547,7 +547,8 @@ int run_one_node(struct run_request *a, const struct run_setup *setup)
 	if (a->against) {
 		code = one_node_measure_against(&n);
 	} else if (a->resume && run_launches_left_nothing(&n.left, a->directory, &result)) {
-		code = one_node_conclude(&n, &result, STATUS_OK, true, result_exit_code(&result));
+		code = one_node_conclude(&n, &result, STATUS_OK, true,
+					 result_outcome_exit_code(&result));
 	} else {
 		code = one_node_measure(&n);
 	}

@@ -16,7 +16,7 @@ static enum status run_setup_no_devices(const struct config *config, const struc
 					struct error *err)
 {
 	const struct setting *backend =
-		setting_or_null(config_section(config, "run", ""), "backend");
+		resolve_setting_or_null(config_section(config, "run", ""), "backend");
 	struct text why = TEXT_EMPTY;
 
 	if (backend && strcmp(backend->values[0].text, "auto") != 0)
@@ -72,17 +72,18 @@ static int run_setup_count_gpus(const struct probe *probe)
 static bool run_setup_is_about_gpus(const struct config *config)
 {
 	const struct section *run = config_section(config, "run", "");
-	const struct setting *chosen = setting_or_null(run, "backend");
-	const struct setting *promises = setting_or_null(run, "promises");
+	const struct setting *chosen = resolve_setting_or_null(run, "backend");
+	const struct setting *promises = resolve_setting_or_null(run, "promises");
 
 	if ((chosen && strcmp(chosen->values[0].text, "auto") != 0) || !promises ||
 	    !promises->count)
 		return false;
 	for (size_t i = 0; i < config->count; i++) {
 		const struct section *section = &config->sections[i];
-		const struct setting *backend = strcmp(section->kind, "suite") == 0
-							? setting_or_null(section, "backend")
-							: NULL;
+		const struct setting *backend =
+			strcmp(section->kind, "suite") == 0
+				? resolve_setting_or_null(section, "backend")
+				: NULL;
 
 		if (backend && strcmp(backend->values[0].text, "host") != 0 &&
 		    strcmp(backend->values[0].text, "auto") != 0)
@@ -219,8 +220,8 @@ enum status run_setup_group(struct run_setup *setup, const char *directory,
 	if (run_setup_read_config_of(directory, NULL, &setup->config, &errors, err) != STATUS_OK &&
 	    !err->message[0])
 		error_set(err, STATUS_INTERNAL, "%s", errors.data);
-	if (err->status == STATUS_OK && group_devices(directory, names, (size_t)group->nodes,
-						      &devices, &count, err) == STATUS_OK)
+	if (err->status == STATUS_OK && run_group_devices(directory, names, (size_t)group->nodes,
+							  &devices, &count, err) == STATUS_OK)
 		plan_build_group(&setup->plan, &setup->config, devices, count, group, err);
 	free(devices);
 	text_release(&errors);

@@ -116,7 +116,7 @@ static void run_summary_print_skipped(const struct result *result)
 
 	for (size_t i = 0; i < result->case_count && isatty(STDOUT_FILENO); i++)
 		if (result->cases[i].status == CASE_SKIPPED) {
-			char *reason = case_common_reason(&result->cases[i]);
+			char *reason = result_outcome_case_common_reason(&result->cases[i]);
 			size_t at = 0;
 
 			while (at < count && strcmp(groups[at].reason, reason) != 0)
@@ -171,7 +171,7 @@ void run_print_summary(const struct result *result)
 	run_summary_print_soak(result);
 	printf("%zu case%s", result->planned, text_plural(result->planned));
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		size_t n = result_count(result, order[i]);
+		size_t n = result_outcome_count(result, order[i]);
 
 		if (n == 0)
 			continue;
@@ -180,10 +180,10 @@ void run_print_summary(const struct result *result)
 			printf(" (%zu interrupted)", run_summary_count_stopped(result));
 		separator = ", ";
 	}
-	if (result_not_run(result))
-		printf("%s%zu not run", separator, result_not_run(result));
+	if (result_outcome_not_run(result))
+		printf("%s%zu not run", separator, result_outcome_not_run(result));
 	printf("; %s, %s", result->state, units_format(result->seconds, "s", time, sizeof(time)));
-	if (result_measured_nothing(result))
+	if (result_outcome_measured_nothing(result))
 		printf("; no case was measured");
 	if (run_summary_count_noisy(result))
 		printf("; %zu noisy%s", run_summary_count_noisy(result),
@@ -198,9 +198,9 @@ void run_print_summary(const struct result *result)
 	for (size_t i = 0; i < result->case_count; i++)
 		for (size_t l = 0; l < result->cases[i].lost_count; l++)
 			printf("A worker died: %s\n", result->cases[i].lost[l].reason);
-	if (result_memory_errors(result))
+	if (result_outcome_memory_errors(result))
 		printf("%" PRIu64 " uncorrected memory errors (ECC)\n",
-		       result_memory_errors(result));
+		       result_outcome_memory_errors(result));
 }
 
 void run_summary_print_judgement(const struct result *result, const char *directory)

@@ -85,7 +85,7 @@ void agent_report_listening(struct agent_report *report, const char *address)
 }
 
 /* In the child; `work` NULL: the group's. */
-static void work_and_exit(struct agent *a, agent_work_fn *work, const char *host)
+static void agent_work_and_exit(struct agent *a, agent_work_fn *work, const char *host)
 {
 	struct error *err = &a->report->failure;
 
@@ -131,7 +131,7 @@ static enum status agent_start_child(struct agent *a, agent_work_fn *work, struc
 	if (getppid() != parent)
 		_exit(1);
 	process_title("conductor of node %s", a->name);
-	work_and_exit(a, work, host);
+	agent_work_and_exit(a, work, host);
 	return STATUS_OK;
 }
 
@@ -179,7 +179,7 @@ static bool agent_child_ended(struct agent *a, struct error *err)
 }
 
 /* Each address of the list once. -1: err says why. */
-static int connect_any(const char *addresses, struct error *err)
+static int agent_connect_any(const char *addresses, struct error *err)
 {
 	int fd = -1;
 
@@ -220,7 +220,7 @@ static bool agent_say(struct agent *a, const struct fleet_message *message)
 {
 	struct text line = TEXT_EMPTY;
 
-	fleet_message_add(&line, message);
+	wire_message_add(&line, message);
 	return agent_send(a, &line);
 }
 
@@ -262,14 +262,14 @@ static enum status agent_take_order(struct agent *a, struct error *err)
 	while (clock_seconds() - began < ORDER_SECONDS && !signals_stops()) {
 		bool open = agent_wait(a, began + ORDER_SECONDS);
 
-		while (fleet_message_next(&a->in, &a->order)) {
+		while (wire_message_next(&a->in, &a->order)) {
 			if (strcmp(a->order.kind, "start") == 0)
 				return STATUS_OK;
 			if (strcmp(a->order.kind, "refuse") == 0)
 				return error_set(err, STATUS_IO,
 						 "the conductor rejected the agent of node %s: %s",
 						 a->name, a->order.text);
-			fleet_message_release(&a->order);
+			wire_message_release(&a->order);
 		}
 		if (!open)
 			return error_set(err, STATUS_IO,
@@ -303,7 +303,7 @@ static void agent_end_group(struct agent *a, const struct error *why)
 					      .status = why->status,
 					      .rank = why->rank,
 					      .text = why->message });
-	fleet_message_release(&a->group);
+	wire_message_release(&a->group);
 }
 
 /* Takes the message over if it is an order that begins a group. */
@@ -346,15 +346,15 @@ static void agent_watch_group(struct agent *a)
 }
 
 /* Between messages that say no more than that it is alive. */
-static double alive_seconds(const struct agent *a)
+static double agent_alive_seconds(const struct agent *a)
 {
 	return a->order.silent_after / 4 < 1 ? a->order.silent_after / 4 : 1;
 }
 
 /* The next moment at which there is something to do, if nothing wakes it before. */
-static double next_due(const struct agent *a)
+static double agent_next_due(const struct agent *a)
 {
-	double due = a->said + alive_seconds(a), gone = a->heard + 3 * a->order.silent_after;
+	double due = a->said + agent_alive_seconds(a), gone = a->heard + 3 * a->order.silent_after;
 
 	due = gone < due ? gone : due;
 	if (a->child > 0 && a->stopped && a->stopped + a->order.silent_after < due)
@@ -363,29 +363,29 @@ static double next_due(const struct agent *a)
 }
 
 /* Groups, as the conductor orders them, until it closes the connection. */
-static void serve_groups(struct agent *a)
+static void agent_serve_groups(struct agent *a)
 {
 	struct fleet_message message;
 	bool told = false;
 
 	for (bool open = true; open && clock_seconds() - a->heard < 3 * a->order.silent_after;) {
-		open = agent_wait(a, next_due(a));
-		while (fleet_message_next(&a->in, &message))
+		open = agent_wait(a, agent_next_due(a));
+		while (wire_message_next(&a->in, &message))
 			if (strcmp(message.kind, "stop") == 0 || !agent_take_group(a, &message)) {
 				told = told || strcmp(message.kind, "stop") == 0;
-				fleet_message_release(&message);
+				wire_message_release(&message);
 			}
 		agent_watch_group(a);
 		if (signals_stops() && !told)
 			break;
-		if (clock_seconds() - a->said >= alive_seconds(a))
+		if (clock_seconds() - a->said >= agent_alive_seconds(a))
 			open = agent_say(a, &(struct fleet_message){ .kind = "alive",
 								     .planned = a->finished,
 								     .finished = a->finished }) &&
 			       open;
 	}
 	agent_kill_child(a);
-	fleet_message_release(&a->group);
+	wire_message_release(&a->group);
 }
 
 /* The child has ended: what the agent does then. */
@@ -400,7 +400,7 @@ static enum status agent_end_own(struct agent *a, const struct error *why, struc
 		agent_say(a, &(struct fleet_message){ .kind = "done", .state = a->report->state });
 	a->finished = (int64_t)a->report->finished;
 	if (a->order.groups && why->status == STATUS_OK) {
-		serve_groups(a);
+		agent_serve_groups(a);
 		return STATUS_OK;
 	}
 	/* Waits until the conductor has read how it ended. */
@@ -421,20 +421,20 @@ static enum status agent_attend(struct agent *a, struct error *err)
 	for (;;) {
 		/* Soon, so that a node that dies has told which case was in flight. */
 		bool open = agent_wait(a, a->report->turn != a->turn_said ? a->said + SAY_SECONDS
-									  : next_due(a));
+									  : agent_next_due(a));
 
-		while (fleet_message_next(&a->in, &message)) {
+		while (wire_message_next(&a->in, &message)) {
 			if (strcmp(message.kind, "stop") == 0)
 				kill(a->child, SIGTERM);
-			fleet_message_release(&message);
+			wire_message_release(&message);
 		}
 		for (; passed_on < signals_stops(); passed_on++)
 			kill(a->child, SIGTERM);
 		if (agent_child_ended(a, &why))
 			return agent_end_own(a, &why, err);
-		if (open &&
-		    clock_seconds() - a->said >=
-			    (a->report->turn != a->turn_said ? SAY_SECONDS : alive_seconds(a)))
+		if (open && clock_seconds() - a->said >= (a->report->turn != a->turn_said
+								  ? SAY_SECONDS
+								  : agent_alive_seconds(a)))
 			open = agent_say_alive(a);
 		if (!open || clock_seconds() - a->heard > 3 * a->order.silent_after) {
 			agent_kill_child(a);
@@ -455,7 +455,7 @@ static enum status agent_take_name(struct agent *a, struct error *err)
 	host[strcspn(host, ".")] = '\0';
 	if (!given || !*given)
 		given = host;
-	if (!fleet_name_valid(given))
+	if (!wire_message_name_valid(given))
 		return error_set(err, STATUS_USAGE,
 				 "invalid node name '%.100s'; use at most 63 letters, digits, '.', "
 				 "'_' and '-'; " FLEET_NODE_VARIABLE " sets another name",
@@ -467,11 +467,11 @@ static enum status agent_take_name(struct agent *a, struct error *err)
 static enum status agent_converse(struct agent *a, agent_work_fn *work, const char *addresses,
 				  char *token, struct error *err)
 {
-	const struct fleet_call call = fleet_call_make(token, a->name);
+	const struct fleet_call call = wire_message_call_make(token, a->name);
 	struct text hello = TEXT_EMPTY;
 	double began = clock_seconds();
 
-	while ((a->fd = connect_any(addresses, err)) < 0 &&
+	while ((a->fd = agent_connect_any(addresses, err)) < 0 &&
 	       clock_seconds() - began < CALL_SECONDS && !signals_stops())
 		clock_sleep(0.5);
 	if (a->fd < 0)
@@ -479,10 +479,10 @@ static enum status agent_converse(struct agent *a, agent_work_fn *work, const ch
 	error_clear(err);
 	/* The first message, after the bytes that show the token. */
 	text_add_bytes(&hello, (const char *)&call, sizeof(call));
-	fleet_message_add(&hello, &(struct fleet_message){ .kind = "hello",
-							   .protocol = FLEET_PROTOCOL,
-							   .build = build_version(),
-							   .node = a->name });
+	wire_message_add(&hello, &(struct fleet_message){ .kind = "hello",
+							  .protocol = FLEET_PROTOCOL,
+							  .build = build_version(),
+							  .node = a->name });
 	if (!agent_send(a, &hello))
 		return error_errno(err, "connection to the run at %s", addresses);
 	if (agent_take_order(a, err) != STATUS_OK)
@@ -525,7 +525,7 @@ enum status fleet_agent(agent_work_fn *work, agent_group_fn *group, struct error
 		close(a.fd);
 	if (a.report)
 		munmap(a.report, sizeof(*a.report));
-	fleet_message_release(&a.order);
+	wire_message_release(&a.order);
 	text_release(&a.in);
 	signals_end();
 	return status;

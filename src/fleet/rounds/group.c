@@ -22,8 +22,8 @@
 /* Groups of the same nodes in a row that finish no case. */
 #define IDLE_MOST 2
 
-static void group_send_order(struct rounds *r, struct group *g, int place, const char *kind,
-			     const char *address)
+static void rounds_group_send_order(struct rounds *r, struct group *g, int place, const char *kind,
+				    const char *address)
 {
 	struct fleet_message message = { .kind = kind,
 					 .group = g->number,
@@ -43,12 +43,12 @@ static void group_send_order(struct rounds *r, struct group *g, int place, const
 }
 
 /* Nodes pass over what is skipped, but would repeat a case that is done. */
-static bool group_is_open(const struct group *g, size_t index)
+static bool rounds_group_is_open(const struct group *g, size_t index)
 {
 	return index < g->plan.case_count && (!g->done[index] || g->plan.cases[index].skip_reason);
 }
 
-static void group_begin(struct rounds *r, struct group *g)
+static void rounds_group_begin(struct rounds *r, struct group *g)
 {
 	g->number = ++r->number;
 	g->begun = true;
@@ -58,13 +58,13 @@ static void group_begin(struct rounds *r, struct group *g)
 	for (int i = 0; i < g->what.nodes; i++)
 		g->ended[i] = i > 0; /* the others are asked once the leader listens */
 	g->limit = clock_seconds() + START_SECONDS + g->plan.cases[g->first].limit_seconds;
-	for (g->last = g->first; group_is_open(g, g->last + 1); g->last++)
+	for (g->last = g->first; rounds_group_is_open(g, g->last + 1); g->last++)
 		g->limit += g->plan.cases[g->last + 1].limit_seconds;
-	group_send_order(r, g, 0, "lead", NULL);
+	rounds_group_send_order(r, g, 0, "lead", NULL);
 }
 
 /* Keeps the first failure, but replaces one of a rank that only missed another one. */
-static void group_fail(struct group *g, const struct error *why, const char *lost)
+static void rounds_group_fail(struct group *g, const struct error *why, const char *lost)
 {
 	if (why->status == STATUS_OK ||
 	    (g->failure.status != STATUS_OK &&
@@ -74,7 +74,7 @@ static void group_fail(struct group *g, const struct error *why, const char *los
 	g->lost = lost;
 }
 
-static void group_stop(struct rounds *r, struct group *g)
+static void rounds_group_stop(struct rounds *r, struct group *g)
 {
 	if (g->stopping)
 		return;
@@ -87,7 +87,7 @@ static void group_stop(struct rounds *r, struct group *g)
 								   .group = g->number });
 }
 
-static const struct member *rounds_lost_member(const struct rounds *r, const struct group *g)
+static const struct member *rounds_group_lost_member(const struct rounds *r, const struct group *g)
 {
 	for (int i = 0; i < g->what.nodes; i++)
 		if (r->members[g->members[i]].lost)
@@ -95,7 +95,7 @@ static const struct member *rounds_lost_member(const struct rounds *r, const str
 	return NULL;
 }
 
-static bool group_all_ended(const struct rounds *r, const struct group *g)
+static bool rounds_group_all_ended(const struct rounds *r, const struct group *g)
 {
 	for (int i = 0; i < g->what.nodes; i++)
 		if (!g->ended[i] && !r->members[g->members[i]].lost)
@@ -103,7 +103,7 @@ static bool group_all_ended(const struct rounds *r, const struct group *g)
 	return true;
 }
 
-static struct group *group_by_number(struct rounds *r, int64_t number)
+static struct group *rounds_group_by_number(struct rounds *r, int64_t number)
 {
 	for (size_t i = 0; i < r->group_count; i++)
 		if (r->groups[i].begun && r->groups[i].number == number)
@@ -111,7 +111,7 @@ static struct group *group_by_number(struct rounds *r, int64_t number)
 	return NULL;
 }
 
-static int group_place_of_node(const struct rounds *r, const struct group *g, size_t node)
+static int rounds_group_place_of_node(const struct rounds *r, const struct group *g, size_t node)
 {
 	for (int i = 0; i < g->what.nodes; i++)
 		if (r->members[g->members[i]].node == node)
@@ -119,10 +119,10 @@ static int group_place_of_node(const struct rounds *r, const struct group *g, si
 	return -1;
 }
 
-void rounds_message(struct rounds *r, size_t node, const struct fleet_message *m)
+void rounds_group_message(struct rounds *r, size_t node, const struct fleet_message *m)
 {
-	struct group *g = group_by_number(r, m->group);
-	int place = g ? group_place_of_node(r, g, node) : -1;
+	struct group *g = rounds_group_by_number(r, m->group);
+	int place = g ? rounds_group_place_of_node(r, g, node) : -1;
 
 	if (place < 0)
 		return;
@@ -130,7 +130,7 @@ void rounds_message(struct rounds *r, size_t node, const struct fleet_message *m
 		g->joined = true;
 		for (int i = 1; i < g->what.nodes; i++) {
 			g->ended[i] = false;
-			group_send_order(r, g, i, "join", m->address);
+			rounds_group_send_order(r, g, i, "join", m->address);
 		}
 	} else if (strcmp(m->kind, "ended") == 0) {
 		struct error why = { .rank = (int)m->rank };
@@ -138,16 +138,16 @@ void rounds_message(struct rounds *r, size_t node, const struct fleet_message *m
 		if (m->status != STATUS_OK)
 			error_set(&why, (enum status)m->status, "%s", m->text);
 		g->ended[place] = true;
-		group_fail(g, &why, NULL);
+		rounds_group_fail(g, &why, NULL);
 		/* The node where it began may still be about to say so. */
 		if (why.status == STATUS_LOST && !g->stopping)
 			g->limit = fmin(g->limit, clock_seconds() + REASON_SECONDS);
 		else if (why.status != STATUS_OK)
-			group_stop(r, g);
+			rounds_group_stop(r, g);
 	}
 }
 
-void rounds_lost(struct rounds *r, size_t node, const char *reason)
+void rounds_group_node_lost(struct rounds *r, size_t node, const char *reason)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		struct member *m = &r->members[i];
@@ -159,22 +159,22 @@ void rounds_lost(struct rounds *r, size_t node, const char *reason)
 		error_set(&why, STATUS_IO, "%s", m->lost);
 		for (size_t k = 0; k < r->group_count; k++)
 			if (r->groups[k].begun &&
-			    group_place_of_node(r, &r->groups[k], node) >= 0) {
-				group_fail(&r->groups[k], &why, m->name);
-				group_stop(r, &r->groups[k]);
+			    rounds_group_place_of_node(r, &r->groups[k], node) >= 0) {
+				rounds_group_fail(&r->groups[k], &why, m->name);
+				rounds_group_stop(r, &r->groups[k]);
 			}
 	}
 }
 
-void rounds_stop(struct rounds *r)
+void rounds_group_stop_all(struct rounds *r)
 {
 	r->stopped = true;
 	for (size_t i = 0; i < r->group_count; i++)
 		if (r->groups[i].begun)
-			group_stop(r, &r->groups[i]);
+			rounds_group_stop(r, &r->groups[i]);
 }
 
-static void group_keep_case(struct group *g, struct case_result *c)
+static void rounds_group_keep_case(struct group *g, struct case_result *c)
 {
 	for (size_t i = 0; i < g->plan.case_count; i++)
 		if (!g->done[i] && strcmp(g->plan.cases[i].id, c->id) == 0) {
@@ -185,25 +185,25 @@ static void group_keep_case(struct group *g, struct case_result *c)
 	case_result_release(c);
 }
 
-static void set_unrun(struct group *g, size_t index, const struct group_fault *why)
+static void rounds_group_set_unrun(struct group *g, size_t index, const struct group_fault *why)
 {
 	if (g->done[index])
 		case_result_release(&g->cases[index]);
-	group_unrun(&g->plan, index, why, &g->cases[index]);
+	run_group_unrun(&g->plan, index, why, &g->cases[index]);
 	g->done[index] = true;
 }
 
 /* The case as it ended with the group. */
-static void set_failed(struct group *g, size_t index)
+static void rounds_group_set_failed(struct group *g, size_t index)
 {
-	set_unrun(g, index,
-		  &(struct group_fault){ .end = case_end_of_status(g->failure.status),
-					 .rank = g->failure.rank - 1,
-					 .node = g->lost,
-					 .reason = g->failure.message });
+	rounds_group_set_unrun(g, index,
+			       &(struct group_fault){ .end = case_end_of_status(g->failure.status),
+						      .rank = g->failure.rank - 1,
+						      .node = g->lost,
+						      .reason = g->failure.message });
 }
 
-static size_t rounds_first_left(const struct group *g)
+static size_t rounds_group_first_left(const struct group *g)
 {
 	size_t i = 0;
 
@@ -216,19 +216,20 @@ static size_t rounds_first_left(const struct group *g)
  * True if the leader recorded a case as an error and knows only that a rank is missing: the case
  * then gets the reason of the node where the error happened.
  */
-static bool group_explain_error(struct group *g)
+static bool rounds_group_explain_error(struct group *g)
 {
 	for (size_t i = g->first; i < g->plan.case_count; i++) {
 		if (!g->done[i] || g->cases[i].status != CASE_ERROR)
 			continue;
 		if (g->failure.status != STATUS_OK && g->failure.status != STATUS_LOST)
-			set_failed(g, i);
+			rounds_group_set_failed(g, i);
 		return true;
 	}
 	return false;
 }
 
-static void rounds_give_up(struct group *g, const struct error *why, const struct member *lost)
+static void rounds_group_give_up(struct group *g, const struct error *why,
+				 const struct member *lost)
 {
 	char *text = xasprintf("not attempted: %s", lost ? lost->lost : why->message);
 	const struct group_fault fault = {
@@ -237,14 +238,14 @@ static void rounds_give_up(struct group *g, const struct error *why, const struc
 
 	for (size_t i = 0; i < g->plan.case_count; i++)
 		if (!g->done[i])
-			set_unrun(g, i, &fault);
+			rounds_group_set_unrun(g, i, &fault);
 	free(text);
 }
 
 /* All of its nodes have ended: takes its cases, and begins again with those that are left. */
-static void rounds_settle(struct rounds *r, struct group *g)
+static void rounds_group_settle(struct rounds *r, struct group *g)
 {
-	const struct member *lost = rounds_lost_member(r, g);
+	const struct member *lost = rounds_group_lost_member(r, g);
 	const struct error silent = { .status = STATUS_CRASHED,
 				      .message = "the ranks of the group exited without a result" },
 			   early = { .message = "earlier groups of these nodes failed" };
@@ -253,29 +254,29 @@ static void rounds_settle(struct rounds *r, struct group *g)
 	struct member *leader = &r->members[g->members[0]];
 	struct result read = { 0 };
 
-	group_read(leader->path, &leader->offset, true, &read);
+	run_group_read(leader->path, &leader->offset, true, &read);
 	for (size_t i = 0; i < read.case_count; i++)
-		group_keep_case(g, &read.cases[i]);
+		rounds_group_keep_case(g, &read.cases[i]);
 	free(read.cases);
-	told = group_explain_error(g);
-	left = rounds_first_left(g);
+	told = rounds_group_explain_error(g);
+	left = rounds_group_first_left(g);
 	g->begun = false;
 	g->idle = left > before ? 0 : g->idle + 1;
 	/* The case in flight is lost with the group. */
 	if (left <= g->last && !r->stopped && !told && (failed || left == before)) {
 		error_copy(&g->failure, &silent);
-		set_failed(g, left);
+		rounds_group_set_failed(g, left);
 	}
-	left = rounds_first_left(g);
+	left = rounds_group_first_left(g);
 	if (left == g->plan.case_count || r->stopped)
 		return;
 	if (lost || g->idle >= IDLE_MOST)
-		rounds_give_up(g, failed ? &g->failure : &early, lost);
+		rounds_group_give_up(g, failed ? &g->failure : &early, lost);
 	else
 		g->first = left;
 }
 
-void rounds_count(const struct rounds *r, size_t *planned, size_t *settled)
+void rounds_group_count(const struct rounds *r, size_t *planned, size_t *settled)
 {
 	*planned += r->planned;
 	*settled += r->found.case_count;
@@ -285,14 +286,15 @@ void rounds_count(const struct rounds *r, size_t *planned, size_t *settled)
 }
 
 /* Cases that cannot be carried out, and those that an earlier conductor has. */
-static void group_take_known(struct rounds *r, struct group *g)
+static void rounds_group_take_known(struct rounds *r, struct group *g)
 {
 	for (size_t i = 0; i < g->plan.case_count; i++)
 		if (g->plan.cases[i].skip_reason) {
-			set_unrun(g, i,
-				  &(struct group_fault){ .end = CASE_END_UNSUPPORTED,
-							 .rank = -1,
-							 .reason = g->plan.cases[i].skip_reason });
+			rounds_group_set_unrun(g, i,
+					       &(struct group_fault){
+						       .end = CASE_END_UNSUPPORTED,
+						       .rank = -1,
+						       .reason = g->plan.cases[i].skip_reason });
 		}
 	for (size_t i = 0; i < r->earlier.case_count; i++)
 		for (size_t k = 0; k < g->plan.case_count && r->earlier.cases[i].id; k++)
@@ -303,7 +305,7 @@ static void group_take_known(struct rounds *r, struct group *g)
 				g->done[k] = true;
 				break;
 			}
-	g->first = rounds_first_left(g);
+	g->first = rounds_group_first_left(g);
 }
 
 void rounds_add_group(struct rounds *r, struct plan_group what, const size_t *members)
@@ -335,7 +337,7 @@ void rounds_add_group(struct rounds *r, struct plan_group what, const size_t *me
 	g->done = xcalloc(g->plan.case_count + 1, sizeof(*g->done));
 	r->planned += g->plan.case_count;
 	free(devices);
-	group_take_known(r, g);
+	rounds_group_take_known(r, g);
 }
 
 /* True while the group has something to do. */
@@ -344,25 +346,25 @@ bool rounds_step_group(struct rounds *r, struct group *g)
 	double now = clock_seconds();
 	struct error why = ERROR_NONE;
 
-	if (g->begun && group_all_ended(r, g)) {
-		rounds_settle(r, g);
+	if (g->begun && rounds_group_all_ended(r, g)) {
+		rounds_group_settle(r, g);
 	} else if (g->begun && now > g->limit && !g->stopping) {
 		error_set(&why, STATUS_LOST, "a group of %d nodes timed out for an unknown reason",
 			  g->what.nodes);
-		group_fail(g, &why, NULL);
-		group_stop(r, g);
+		rounds_group_fail(g, &why, NULL);
+		rounds_group_stop(r, g);
 	} else if (g->begun && now > g->limit) {
 		for (int i = 0; i < g->what.nodes; i++)
 			g->ended[i] = true;
-		rounds_settle(r, g);
+		rounds_group_settle(r, g);
 	}
-	if (!g->begun && rounds_first_left(g) < g->plan.case_count && !r->stopped) {
-		const struct member *lost = rounds_lost_member(r, g);
+	if (!g->begun && rounds_group_first_left(g) < g->plan.case_count && !r->stopped) {
+		const struct member *lost = rounds_group_lost_member(r, g);
 
 		if (lost)
-			rounds_give_up(g, NULL, lost);
+			rounds_group_give_up(g, NULL, lost);
 		else
-			group_begin(r, g);
+			rounds_group_begin(r, g);
 	}
 	return g->begun;
 }

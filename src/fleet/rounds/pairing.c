@@ -20,7 +20,7 @@ void pairing_close(struct pairing *p)
 }
 
 /* SplitMix64. */
-static uint64_t splitmix64_next(struct pairing *p)
+static uint64_t pairing_splitmix64_next(struct pairing *p)
 {
 	uint64_t z = p->state += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -35,7 +35,7 @@ static size_t *pairing_shuffle(struct pairing *p, const size_t *nodes, size_t co
 
 	memcpy(order, nodes, count * sizeof(*order));
 	for (size_t i = count; i > 1; i--) {
-		size_t other = splitmix64_next(p) % i, kept = order[i - 1];
+		size_t other = pairing_splitmix64_next(p) % i, kept = order[i - 1];
 
 		order[i - 1] = order[other];
 		order[other] = kept;
@@ -43,7 +43,7 @@ static size_t *pairing_shuffle(struct pairing *p, const size_t *nodes, size_t co
 	return order;
 }
 
-static bool have_met(const struct pairing *p, size_t a, size_t b)
+static bool pairing_have_met(const struct pairing *p, size_t a, size_t b)
 {
 	for (size_t i = 0; i < p->met_count; i++)
 		if ((p->met[i][0] == a && p->met[i][1] == b) ||
@@ -74,7 +74,7 @@ static size_t pairing_find_partner(const struct pairing *p, size_t node, const s
 				   size_t from, size_t count)
 {
 	for (size_t i = from; i < count; i++)
-		if (!have_met(p, node, order[i]))
+		if (!pairing_have_met(p, node, order[i]))
 			return i;
 	return from;
 }

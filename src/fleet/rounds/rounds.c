@@ -66,7 +66,7 @@ static size_t rounds_list_members(const struct rounds *r, size_t *out)
  * with some that are in another group already, in a round of its own. A round of all in which nodes
  * were lost is made again without them. True: there may be more.
  */
-static bool stages_make_sizes(struct rounds *r)
+static bool rounds_stages_make_sizes(struct rounds *r)
 {
 	size_t *all = xcalloc(r->count + 1, sizeof(*all)), count = rounds_list_members(r, all);
 	int64_t sizes[PLAN_SIZES_MOST];
@@ -98,7 +98,8 @@ static bool stages_make_sizes(struct rounds *r)
 	return asked >= 0;
 }
 
-static void stages_add_pairs(struct rounds *r, const size_t (*pairs)[2], size_t count, int round)
+static void rounds_stages_add_pairs(struct rounds *r, const size_t (*pairs)[2], size_t count,
+				    int round)
 {
 	const struct plan_group what = { .nodes = 2, .kind = SUITE_OF_PAIRS, .round = round };
 
@@ -107,7 +108,7 @@ static void stages_add_pairs(struct rounds *r, const size_t (*pairs)[2], size_t 
 }
 
 /* Random pairs, or in turn every pair of nodes once. */
-static bool stages_make_pairs(struct rounds *r)
+static bool rounds_stages_make_pairs(struct rounds *r)
 {
 	size_t *all = xcalloc(r->count + 1, sizeof(*all)), count = rounds_list_members(r, all),
 	       found;
@@ -124,7 +125,7 @@ static bool stages_make_pairs(struct rounds *r)
 		r->step++;
 		found = asked ? pairing_random(&r->pairing, all, count, pairs)
 			      : pairing_turn(all, count, r->step, pairs);
-		stages_add_pairs(r, (const size_t(*)[2])pairs, found, (int)r->step);
+		rounds_stages_add_pairs(r, (const size_t(*)[2])pairs, found, (int)r->step);
 	}
 	free(pairs);
 	free(all);
@@ -138,7 +139,7 @@ struct doubts {
 	size_t *nodes[DOUBT_SUSPECT + 1], counts[DOUBT_SUSPECT + 1];
 };
 
-static struct doubts doubts_of(const struct rounds *r)
+static struct doubts rounds_doubts_of(const struct rounds *r)
 {
 	struct suspect *suspects;
 	size_t count = rounds_suspects(r, &suspects);
@@ -166,7 +167,7 @@ static struct doubts doubts_of(const struct rounds *r)
  * node the suspects meet those that are only near it, or else all meet each other: a best pair of
  * more pairs says more of a node.
  */
-static size_t pair_suspects(struct rounds *r, const struct doubts *d, size_t (*pairs)[2])
+static size_t rounds_pair_suspects(struct rounds *r, const struct doubts *d, size_t (*pairs)[2])
 {
 	size_t near = d->counts[DOUBT_CANDIDATE], named = d->counts[DOUBT_SUSPECT];
 	enum doubt with = d->counts[DOUBT_NONE] || !named ? DOUBT_NONE : DOUBT_CANDIDATE;
@@ -191,9 +192,9 @@ static size_t pair_suspects(struct rounds *r, const struct doubts *d, size_t (*p
 	return found;
 }
 
-static bool make_confirmation(struct rounds *r)
+static bool rounds_make_confirmation(struct rounds *r)
 {
-	struct doubts d = doubts_of(r);
+	struct doubts d = rounds_doubts_of(r);
 	size_t suspects = d.counts[DOUBT_CANDIDATE] + d.counts[DOUBT_SUSPECT], found = 0;
 	size_t(*pairs)[2] = xcalloc(r->count + 1, sizeof(*pairs));
 	int64_t confirm = plan_pair_setting(r->config, "confirm"),
@@ -210,9 +211,10 @@ static bool make_confirmation(struct rounds *r)
 	}
 	if ((int64_t)r->step < confirm && suspects) {
 		r->step++;
-		found = pair_suspects(r, &d, pairs);
-		stages_add_pairs(r, (const size_t(*)[2])pairs, found,
-				 (int)(rounds > 0 ? rounds : (int64_t)r->count) + (int)r->step);
+		found = rounds_pair_suspects(r, &d, pairs);
+		rounds_stages_add_pairs(r, (const size_t(*)[2])pairs, found,
+					(int)(rounds > 0 ? rounds : (int64_t)r->count) +
+						(int)r->step);
 	}
 	free(pairs);
 	for (int doubt = DOUBT_NONE; doubt <= DOUBT_SUSPECT; doubt++)
@@ -223,8 +225,9 @@ static bool make_confirmation(struct rounds *r)
 /* The next round with a group that has something to do. */
 bool rounds_make(struct rounds *r)
 {
-	static bool (*const make[])(struct rounds *) = { stages_make_sizes, stages_make_pairs,
-							 make_confirmation };
+	static bool (*const make[])(struct rounds *) = { rounds_stages_make_sizes,
+							 rounds_stages_make_pairs,
+							 rounds_make_confirmation };
 	char text[128];
 
 	while (r->stage != STAGE_OVER && !r->group_count) {
@@ -296,9 +299,9 @@ enum status rounds_open(struct rounds **out, const struct config *config, const 
 		m->name = xstrdup(names[i]);
 		m->node = nodes[i];
 		m->path = xasprintf("%s/nodes/%s/" GROUP_JOURNAL_NAME, directory, names[i]);
-		group_read(m->path, &m->offset, false, &r->earlier);
-		if (group_devices(directory, &names[i], 1, &m->devices, &m->device_count, err) !=
-		    STATUS_OK)
+		run_group_read(m->path, &m->offset, false, &r->earlier);
+		if (run_group_devices(directory, &names[i], 1, &m->devices, &m->device_count,
+				      err) != STATUS_OK)
 			return err->status;
 	}
 	pairing_open(&r->pairing, count, seed);

@@ -31,17 +31,17 @@ enum status rounds_open(struct rounds **out, const struct config *config, const 
 			const char *const *names, const size_t *nodes, size_t count, uint64_t seed,
 			const struct rounds_callbacks *callbacks, struct error *err);
 /* Adds the cases of the rounds so far, and those of them that are settled. */
-void rounds_count(const struct rounds *rounds, size_t *planned, size_t *settled);
+void rounds_group_count(const struct rounds *rounds, size_t *planned, size_t *settled);
 /* Calls `visit` with the cases of ended rounds from *from on, and moves it on. */
 void rounds_each_found(const struct rounds *rounds, size_t *from,
 		       void (*visit)(void *context, const struct case_result *c), void *context);
 /* Begins what can begin, and ends what takes too long. False: nothing is left. */
 bool rounds_step(struct rounds *rounds);
 /* "listens" and "ended" of a node. */
-void rounds_message(struct rounds *rounds, size_t node, const struct fleet_message *message);
-void rounds_lost(struct rounds *rounds, size_t node, const char *reason);
+void rounds_group_message(struct rounds *rounds, size_t node, const struct fleet_message *message);
+void rounds_group_node_lost(struct rounds *rounds, size_t node, const char *reason);
 /* Ends the groups in progress; no further one begins. */
-void rounds_stop(struct rounds *rounds);
+void rounds_group_stop_all(struct rounds *rounds);
 /* Moves the cases into the result, with findings about nodes and links at fault. */
 void rounds_collect(struct rounds *rounds, struct result *result);
 void rounds_close(struct rounds *rounds); /* NULL is allowed */

@@ -37,16 +37,16 @@ static const struct field message_fields[] = {
 	{ 0 },
 };
 
-void fleet_message_add(struct text *to, const struct fleet_message *message)
+void wire_message_add(struct text *to, const struct fleet_message *message)
 {
-	char *line = fields_line(message_fields, message);
+	char *line = json_fields_line(message_fields, message);
 
 	text_add(to, line);
 	text_add_char(to, '\n');
 	free(line);
 }
 
-bool fleet_message_next(struct text *in, struct fleet_message *message)
+bool wire_message_next(struct text *in, struct fleet_message *message)
 {
 	const char *end = in->length ? memchr(in->data, '\n', in->length) : NULL;
 	struct error ignored = ERROR_NONE;
@@ -56,8 +56,8 @@ bool fleet_message_next(struct text *in, struct fleet_message *message)
 		return false;
 	length = (size_t)(end - in->data);
 	memset(message, 0, sizeof(*message));
-	if (fields_parse(in->data, length, message_fields, message, &ignored) != STATUS_OK) {
-		fleet_message_release(message);
+	if (json_fields_parse(in->data, length, message_fields, message, &ignored) != STATUS_OK) {
+		wire_message_release(message);
 		message->kind = xstrdup("");
 	}
 	in->length -= length + 1;
@@ -65,13 +65,13 @@ bool fleet_message_next(struct text *in, struct fleet_message *message)
 	return true;
 }
 
-void fleet_message_release(struct fleet_message *message)
+void wire_message_release(struct fleet_message *message)
 {
-	fields_release(message_fields, message);
+	json_fields_release(message_fields, message);
 	memset(message, 0, sizeof(*message));
 }
 
-enum status fleet_token_make(char out[FLEET_TOKEN_LENGTH + 1], struct error *err)
+enum status wire_message_token_make(char out[FLEET_TOKEN_LENGTH + 1], struct error *err)
 {
 	unsigned char bytes[FLEET_TOKEN_BYTES];
 
@@ -82,7 +82,7 @@ enum status fleet_token_make(char out[FLEET_TOKEN_LENGTH + 1], struct error *err
 	return STATUS_OK;
 }
 
-struct fleet_call fleet_call_make(const char *token, const char *node)
+struct fleet_call wire_message_call_make(const char *token, const char *node)
 {
 	struct fleet_call call = { .end = '\n' };
 
@@ -92,18 +92,18 @@ struct fleet_call fleet_call_make(const char *token, const char *node)
 	return call;
 }
 
-bool fleet_call_read(const struct fleet_call *call, const char *token,
-		     char node[FLEET_NAME_MOST + 1])
+bool wire_message_call_read(const struct fleet_call *call, const char *token,
+			    char node[FLEET_NAME_MOST + 1])
 {
 	memcpy(node, call->node, FLEET_NAME_MOST);
 	node[FLEET_NAME_MOST] = '\0';
 	node[strcspn(node, " ")] = '\0';
-	if (!fleet_name_valid(node))
+	if (!wire_message_name_valid(node))
 		*node = '\0';
 	return net_equal(call->token, token, FLEET_TOKEN_LENGTH) && call->end == '\n';
 }
 
-bool fleet_name_valid(const char *name)
+bool wire_message_name_valid(const char *name)
 {
 	size_t length =
 		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");

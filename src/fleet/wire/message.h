@@ -71,25 +71,25 @@ struct fleet_message {
 };
 
 /* Appends it with its line break. */
-void fleet_message_add(struct text *to, const struct fleet_message *message);
+void wire_message_add(struct text *to, const struct fleet_message *message);
 /*
  * Takes the next whole line out of what was read. False: there is none. A line that is no message
  * has the kind "".
  */
-bool fleet_message_next(struct text *in, struct fleet_message *message);
-void fleet_message_release(struct fleet_message *message);
+bool wire_message_next(struct text *in, struct fleet_message *message);
+void wire_message_release(struct fleet_message *message);
 
 /* 256 random bits as hexadecimal digits. */
-enum status fleet_token_make(char out[FLEET_TOKEN_LENGTH + 1], struct error *err);
+enum status wire_message_token_make(char out[FLEET_TOKEN_LENGTH + 1], struct error *err);
 /* The bytes that a caller begins with. */
-struct fleet_call fleet_call_make(const char *token, const char *node);
+struct fleet_call wire_message_call_make(const char *token, const char *node);
 /*
  * True for the token, after the same time whatever differs; `node`: the name, "" if it is not
  * valid.
  */
-bool fleet_call_read(const struct fleet_call *call, const char *token,
-		     char node[FLEET_NAME_MOST + 1]);
+bool wire_message_call_read(const struct fleet_call *call, const char *token,
+			    char node[FLEET_NAME_MOST + 1]);
 /* True if it can be the name of a folder: letters, digits, '.', '_', '-'; at most 63. */
-bool fleet_name_valid(const char *name);
+bool wire_message_name_valid(const char *name);
 
 #endif

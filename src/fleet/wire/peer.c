@@ -24,8 +24,8 @@ static bool peers_watch_fd(const struct peers *p, int fd, void *what, unsigned e
 }
 
 /* "10.0.0.1:4242,127.0.0.1:4242": of all addresses loopback is the last. */
-static enum status describe_address(const struct net_address *bound, bool all, char **addresses,
-				    struct error *err)
+static enum status peer_describe_address(const struct net_address *bound, bool all,
+					 char **addresses, struct error *err)
 {
 	struct text list = TEXT_EMPTY;
 	char text[NET_TEXT_SIZE];
@@ -58,7 +58,7 @@ enum status peers_open(struct peers *p, const char *interface, bool loopback, ch
 	if (p->poll < 0 || !peers_watch_fd(p, greeter_fd(p->greeter), NULL, EPOLLIN) ||
 	    !peers_watch_fd(p, signals_fd(), NULL, EPOLLIN))
 		return error_errno(err, "listening for agents");
-	return describe_address(&bound, all, addresses, err);
+	return peer_describe_address(&bound, all, addresses, err);
 }
 
 int peers_call(struct peers *p, struct fleet_call *call, char from[GREETER_FROM])
@@ -80,7 +80,7 @@ void peers_add(struct peers *p, int fd, const char *from)
 }
 
 /* Sends as much as the connection takes now. */
-static void flush_out(struct peers *p, struct peer *peer)
+static void peer_flush_out(struct peers *p, struct peer *peer)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = peer };
 	ssize_t n = 0;
@@ -104,7 +104,7 @@ static void flush_out(struct peers *p, struct peer *peer)
 void peer_send(struct peers *p, struct peer *peer, const char *bytes, size_t count)
 {
 	text_add_bytes(&peer->out, bytes, count);
-	flush_out(p, peer);
+	peer_flush_out(p, peer);
 }
 
 size_t peers_wait(struct peers *p, struct peer **ready, size_t most, int milliseconds)
@@ -119,7 +119,7 @@ size_t peers_wait(struct peers *p, struct peer **ready, size_t most, int millise
 		if (!peer)
 			continue;
 		if (events[i].events & EPOLLOUT)
-			flush_out(p, peer);
+			peer_flush_out(p, peer);
 		if (events[i].events & ~(unsigned)EPOLLOUT)
 			ready[found++] = peer;
 	}

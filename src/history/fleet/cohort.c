@@ -24,7 +24,7 @@ struct fleet_group {
 	bool is_slow;
 };
 
-static double mad_of(double *values, size_t n, double center)
+static double cohort_mad_of(double *values, size_t n, double center)
 {
 	for (size_t i = 0; i < n; i++)
 		values[i] = fabs(values[i] - center);
@@ -32,7 +32,7 @@ static double mad_of(double *values, size_t n, double center)
 }
 
 /* The t that a MAD of n values exceeds by chance with probability FLEET_FALSE / `tests`. */
-static double mad_limit(size_t n, size_t tests)
+static double cohort_mad_limit(size_t n, size_t tests)
 {
 	double dof = floor(MAD_EFFICIENCY * (double)(n - 1)), low = 0, high = 1e6;
 	size_t freedom = dof < 1 ? 1 : dof > MOST_FREEDOM ? MOST_FREEDOM : (size_t)dof;
@@ -49,7 +49,7 @@ static double mad_limit(size_t n, size_t tests)
 }
 
 /* Index of the group with the nearest centre. */
-static size_t fleet_judge_kind_of(const struct kinds *kinds, double level)
+static size_t cohort_kind_of(const struct kinds *kinds, double level)
 {
 	size_t best = 0;
 
@@ -60,8 +60,7 @@ static size_t fleet_judge_kind_of(const struct kinds *kinds, double level)
 }
 
 /* True if each host's members are in one group; `low`: number of hosts in the lowest group. */
-static bool fleet_judge_follow_hosts(const struct fleet *f, const struct fleet_cohort *c,
-				     size_t *low)
+static bool cohort_follow_hosts(const struct fleet *f, const struct fleet_cohort *c, size_t *low)
 {
 	bool pairs = false;
 
@@ -72,9 +71,9 @@ static bool fleet_judge_follow_hosts(const struct fleet *f, const struct fleet_c
 		for (; i < c->first + c->count && f->members[i].host == host; i++) {
 			if (!f->members[i].recent)
 				continue;
-			if (n++ && fleet_judge_kind_of(&c->kinds, f->members[i].level) != kind)
+			if (n++ && cohort_kind_of(&c->kinds, f->members[i].level) != kind)
 				return false;
-			kind = fleet_judge_kind_of(&c->kinds, f->members[i].level);
+			kind = cohort_kind_of(&c->kinds, f->members[i].level);
 		}
 		pairs = pairs || n > 1;
 		*low += kind == 0;
@@ -100,7 +99,7 @@ static void cohort_describe(struct fleet *f, struct fleet_cohort *c, double *val
 	if (!c->compared)
 		return;
 	c->kinds = kinds_of(values, n);
-	c->kinds_of_hosts = c->kinds.count > 1 && fleet_judge_follow_hosts(f, c, &low);
+	c->kinds_of_hosts = c->kinds.count > 1 && cohort_follow_hosts(f, c, &low);
 	if (c->kinds_of_hosts && low * MOST_SLOW_HOSTS < c->hosts) {
 		c->kinds.count = 1;
 		c->kinds.items[0] = (struct kind){ median_of_sorted(values, n), n };
@@ -109,24 +108,23 @@ static void cohort_describe(struct fleet *f, struct fleet_cohort *c, double *val
 	for (size_t i = c->first; i < c->first + c->count; i++) {
 		struct fleet_member *m = &f->members[i];
 
-		m->residual =
-			c->kinds.items[fleet_judge_kind_of(&c->kinds, m->level)].center - m->level;
+		m->residual = c->kinds.items[cohort_kind_of(&c->kinds, m->level)].center - m->level;
 		m->deficit = c->kinds.items[0].center - m->level;
 	}
 	n = 0;
 	for (size_t i = c->first; i < c->first + c->count; i++)
 		if (f->members[i].recent)
 			values[n++] = f->members[i].residual;
-	c->deviation = mad_of(values, n, 0);
+	c->deviation = cohort_mad_of(values, n, 0);
 }
 
 /* Half-width of the 95 % interval of a level from `nights`. */
-static double fleet_judge_half_of(const struct fleet_cohort *c, size_t nights)
+static double cohort_half_of(const struct fleet_cohort *c, size_t nights)
 {
 	return 1.96 * MEDIAN_EFFICIENCY * c->night_deviation / sqrt((double)nights);
 }
 
-static void judge_members(struct fleet *f, const struct fleet_cohort *c, double *values)
+static void cohort_judge_members(struct fleet *f, const struct fleet_cohort *c, double *values)
 {
 	size_t n = 0;
 	double theirs, t;
@@ -135,7 +133,7 @@ static void judge_members(struct fleet *f, const struct fleet_cohort *c, double 
 		if (f->members[i].recent)
 			values[n++] = (double)f->members[i].recent;
 	theirs = MEDIAN_EFFICIENCY * c->night_deviation / sqrt(median_of(values, n));
-	t = mad_limit(n, f->tests);
+	t = cohort_mad_limit(n, f->tests);
 	for (size_t i = c->first; i < c->first + c->count; i++) {
 		struct fleet_member *m = &f->members[i];
 		double deviation = c->deviation, own, more;
@@ -161,8 +159,9 @@ struct grouping {
 };
 
 /* Adds the median of `count` members by their offsets. `values`: scratch for all members. */
-static void grouping_add(struct grouping *g, size_t cohort, const struct fleet_member **members,
-			 size_t count, const double *offsets, bool slots, double *values)
+static void cohort_grouping_add(struct grouping *g, size_t cohort,
+				const struct fleet_member **members, size_t count,
+				const double *offsets, bool slots, double *values)
 {
 	const struct fleet_member *all = g->fleet->members, *worst = members[0];
 	const struct fleet_cohort *c = &g->fleet->cohorts[cohort];
@@ -179,10 +178,10 @@ static void grouping_add(struct grouping *g, size_t cohort, const struct fleet_m
 	out.host = members[0]->host;
 	out.slot = slots ? members[0]->devices : NULL;
 	out.deficit = median_of(values, count);
-	out.half = fleet_judge_half_of(c, nights);
+	out.half = cohort_half_of(c, nights);
 	/* A slot's median is as certain as its nodes agree. */
 	if (slots) {
-		double center = out.deficit, deviation = mad_of(values, count, center);
+		double center = out.deficit, deviation = cohort_mad_of(values, count, center);
 
 		out.half = MEDIAN_EFFICIENCY * deviation / sqrt((double)count);
 	}
@@ -190,7 +189,7 @@ static void grouping_add(struct grouping *g, size_t cohort, const struct fleet_m
 	g->groups[g->count++] = out;
 }
 
-static int fleet_judge_by_slot(const void *a, const void *b)
+static int cohort_by_slot(const void *a, const void *b)
 {
 	const struct fleet_member *p = *(const struct fleet_member *const *)a;
 	const struct fleet_member *q = *(const struct fleet_member *const *)b;
@@ -210,7 +209,7 @@ static size_t grouping_add_cohort(struct grouping *g, size_t cohort, const doubl
 		if (g->fleet->members[i].recent)
 			g->order[n++] = &g->fleet->members[i];
 	if (slots)
-		qsort(g->order, n, sizeof(*g->order), fleet_judge_by_slot);
+		qsort(g->order, n, sizeof(*g->order), cohort_by_slot);
 	for (size_t i = 0; i < n; i = end) {
 		const struct fleet_member *m = g->order[i];
 
@@ -219,20 +218,21 @@ static size_t grouping_add_cohort(struct grouping *g, size_t cohort, const doubl
 					 : m->host == g->order[end]->host))
 			end++;
 		if (end - i >= least)
-			grouping_add(g, cohort, g->order + i, end - i, offsets, slots, values);
+			cohort_grouping_add(g, cohort, g->order + i, end - i, offsets, slots,
+					    values);
 	}
 	return g->count - before;
 }
 
-static void fleet_judge_nodes(struct grouping *g, size_t first, size_t n, double *values)
+static void cohort_nodes(struct grouping *g, size_t first, size_t n, double *values)
 {
 	struct fleet_group *nodes = g->groups + first;
-	double center, deviation, t = mad_limit(n, g->fleet->tests);
+	double center, deviation, t = cohort_mad_limit(n, g->fleet->tests);
 
 	for (size_t i = 0; i < n; i++)
 		values[i] = nodes[i].deficit;
 	center = median_of(values, n);
-	deviation = mad_of(values, n, center);
+	deviation = cohort_mad_of(values, n, center);
 	for (size_t i = 0; i < n; i++) {
 		nodes[i].allowed = fmax(-log1p(-FLEET_MAGNITUDE), t * deviation);
 		nodes[i].is_slow =
@@ -253,7 +253,7 @@ static void judge_cohort(struct grouping *g, size_t cohort, double *values, doub
 	const struct fleet_cohort *c = &f->cohorts[cohort];
 	size_t first = g->count, nodes;
 
-	judge_members(g->fleet, c, values);
+	cohort_judge_members(g->fleet, c, values);
 	for (size_t i = 0; i < c->count; i++)
 		offsets[i] = f->members[c->first + i].residual;
 	nodes = grouping_add_cohort(g, cohort, offsets, false, values);
@@ -274,16 +274,17 @@ static void judge_cohort(struct grouping *g, size_t cohort, double *values, doub
 		for (size_t i = first + nodes; i < (first + nodes) + slots; i++) {
 			struct fleet_group *slot = &g->groups[i];
 
-			slot->allowed = fmax(-log1p(-FLEET_MAGNITUDE),
-					     mad_limit(slot->count, g->fleet->tests) * slot->half);
+			slot->allowed =
+				fmax(-log1p(-FLEET_MAGNITUDE),
+				     cohort_mad_limit(slot->count, g->fleet->tests) * slot->half);
 			slot->is_slow = slot->deficit > slot->allowed;
 		}
 	}
-	fleet_judge_nodes(g, first, nodes, values);
+	cohort_nodes(g, first, nodes, values);
 }
 
 /* Adds a cohort to the subject's finding, or creates it; the finding keeps the worst. */
-static void fleet_add_finding(struct fleet *f, struct fleet_finding new)
+static void cohort_add_finding(struct fleet *f, struct fleet_finding new)
 {
 	for (size_t i = 0; i < f->finding_count; i++) {
 		struct fleet_finding *old = &f->findings[i];
@@ -308,27 +309,27 @@ static void fleet_add_finding(struct fleet *f, struct fleet_finding new)
 	f->findings[f->finding_count++] = new;
 }
 
-static void fleet_judge_find_slow_groups(struct fleet *f, const struct grouping *g)
+static void cohort_find_slow_groups(struct fleet *f, const struct grouping *g)
 {
 	for (size_t i = 0; i < g->count; i++) {
 		const struct fleet_group *group = &g->groups[i];
 
 		if (group->is_slow)
-			fleet_add_finding(f, (struct fleet_finding){
-						     .kind = group->slot ? FLEET_SLOT : FLEET_HOST,
-						     .host = group->host,
-						     .slot = group->slot,
-						     .member = group->member,
-						     .cohort = group->cohort,
-						     .deficit = group->deficit,
-						     .half = group->slot ? 1.96 * group->half
-									 : group->half,
-						     .allowed = group->allowed });
+			cohort_add_finding(f, (struct fleet_finding){
+						      .kind = group->slot ? FLEET_SLOT : FLEET_HOST,
+						      .host = group->host,
+						      .slot = group->slot,
+						      .member = group->member,
+						      .cohort = group->cohort,
+						      .deficit = group->deficit,
+						      .half = group->slot ? 1.96 * group->half
+									  : group->half,
+						      .allowed = group->allowed });
 	}
 }
 
 /* A device of a slow node has its own finding if it is also slow among its neighbours. */
-static void fleet_judge_find_slow_members(struct fleet *f, const struct grouping *g)
+static void cohort_find_slow_members(struct fleet *f, const struct grouping *g)
 {
 	for (size_t c = 0; c < f->cohort_count; c++)
 		for (size_t i = f->cohorts[c].first; i < f->cohorts[c].first + f->cohorts[c].count;
@@ -345,19 +346,19 @@ static void fleet_judge_find_slow_members(struct fleet *f, const struct grouping
 			}
 			if (!m->slow || explained)
 				continue;
-			fleet_add_finding(f, (struct fleet_finding){
-						     .kind = FLEET_DEVICE,
-						     .host = m->host,
-						     .member = i,
-						     .cohort = c,
-						     .deficit = m->deficit,
-						     .half = fleet_judge_half_of(&f->cohorts[c],
-										 m->recent),
-						     .allowed = m->allowed });
+			cohort_add_finding(f, (struct fleet_finding){
+						      .kind = FLEET_DEVICE,
+						      .host = m->host,
+						      .member = i,
+						      .cohort = c,
+						      .deficit = m->deficit,
+						      .half = cohort_half_of(&f->cohorts[c],
+									     m->recent),
+						      .allowed = m->allowed });
 		}
 }
 
-void fleet_judge(struct fleet *f)
+void cohort_judge(struct fleet *f)
 {
 	double *values = xcalloc(f->member_count + 1, sizeof(*values));
 	double *offsets = xcalloc(f->member_count + 1, sizeof(*offsets));
@@ -378,8 +379,8 @@ void fleet_judge(struct fleet *f)
 	for (size_t i = 0; i < f->cohort_count; i++)
 		if (f->cohorts[i].compared)
 			judge_cohort(&g, i, values, offsets);
-	fleet_judge_find_slow_groups(f, &g);
-	fleet_judge_find_slow_members(f, &g);
+	cohort_find_slow_groups(f, &g);
+	cohort_find_slow_members(f, &g);
 	for (size_t i = 0; i < f->cohort_count; i++)
 		for (size_t k = 0; k < f->cohorts[i].count && f->cohorts[i].compared; k++) {
 			const struct fleet_member *m = &f->members[f->cohorts[i].first + k];

@@ -92,7 +92,7 @@ static void fleet_collect_find_hosts(struct fleet *f)
 	free(names);
 }
 
-static void heard_of(struct fleet_host *host, int64_t day, const char *tags)
+static void fleet_collect_heard_of(struct fleet_host *host, int64_t day, const char *tags)
 {
 	if (day < host->last_day)
 		return;
@@ -109,12 +109,13 @@ static void fleet_collect_find_last_nights(struct fleet *f)
 		size_t host = fleet_collect_host_index(f, night->host);
 
 		if (!night->on_nodes && host != SIZE_MAX)
-			heard_of(&f->hosts[host], night->day, night->tags);
+			fleet_collect_heard_of(&f->hosts[host], night->day, night->tags);
 	}
 	for (size_t i = 0; i < f->places.count; i++) {
 		const struct history_place *p = &f->places.items[i];
 
-		heard_of(&f->hosts[fleet_collect_host_index(f, p->host)], p->day, p->tags);
+		fleet_collect_heard_of(&f->hosts[fleet_collect_host_index(f, p->host)], p->day,
+				       p->tags);
 	}
 }
 
@@ -281,7 +282,7 @@ static void fleet_collect_take_point(void *context, int64_t series, int64_t nigh
 	c->raw[c->count++] = (struct raw){ found->index, epoch, value };
 }
 
-static void fleet_take_series(void *context, const struct history_series *s)
+static void fleet_collect_take_series(void *context, const struct history_series *s)
 {
 	struct fleet *f = context;
 
@@ -298,7 +299,8 @@ static void fleet_take_series(void *context, const struct history_series *s)
 }
 
 /* Nights after `day` in which the host measured anything. */
-static size_t nights_since(const struct fleet *f, size_t host, int64_t day, bool *seen)
+static size_t fleet_collect_nights_since(const struct fleet *f, size_t host, int64_t day,
+					 bool *seen)
 {
 	size_t count = 0;
 
@@ -314,7 +316,7 @@ static size_t nights_since(const struct fleet *f, size_t host, int64_t day, bool
 }
 
 /* Finds devices that are missing in the last nights of their host. */
-static void find_gone(struct fleet *f)
+static void fleet_collect_find_gone(struct fleet *f)
 {
 	bool *seen = xcalloc(f->nights.count + 1, sizeof(*seen));
 
@@ -324,7 +326,7 @@ static void find_gone(struct fleet *f)
 
 		if (p->day >= f->hosts[host].last_day)
 			continue;
-		silent = nights_since(f, host, p->day, seen);
+		silent = fleet_collect_nights_since(f, host, p->day, seen);
 		if (silent < FLEET_SILENT)
 			continue;
 		ARRAY_GROW(f->gone, f->gone_count, f->gone_capacity);
@@ -333,26 +335,27 @@ static void find_gone(struct fleet *f)
 	free(seen);
 }
 
-enum status fleet_read(struct fleet *f, struct store *history, const struct history_filter *filter,
-		       struct error *err)
+enum status fleet_collect_read(struct fleet *f, struct store *history,
+			       const struct history_filter *filter, struct error *err)
 {
 	struct fleet_collecting c = { .fleet = f };
 
 	memset(f, 0, sizeof(*f));
 	if (store_nights(history, &f->nights, err) == STATUS_OK &&
-	    store_places(history, &f->places, err) == STATUS_OK &&
+	    store_nights_places(history, &f->places, err) == STATUS_OK &&
 	    store_notes(history, &f->notes, err) == STATUS_OK && f->nights.count) {
 		f->notes.places = &f->places;
 		fleet_collect_index_nights(&c, filter);
-		if (store_each_name(history, filter, fleet_take_series, f, err) == STATUS_OK &&
+		if (store_series_each_name(history, filter, fleet_collect_take_series, f, err) ==
+			    STATUS_OK &&
 		    f->series_count &&
-		    store_each_point(history, filter, fleet_collect_take_point, &c, err) ==
+		    store_series_each_point(history, filter, fleet_collect_take_point, &c, err) ==
 			    STATUS_OK)
 			fleet_collect_finish_series(&c);
-		find_gone(f);
-		fleet_group(f);
-		fleet_levels(f);
-		fleet_judge(f);
+		fleet_collect_find_gone(f);
+		fleet_collect_group(f);
+		fleet_collect_levels(f);
+		cohort_judge(f);
 		fleet_findings(f);
 	}
 	free(c.ids);
@@ -362,7 +365,7 @@ enum status fleet_read(struct fleet *f, struct store *history, const struct hist
 	return err->status;
 }
 
-void fleet_release(struct fleet *f)
+void fleet_collect_release(struct fleet *f)
 {
 	for (size_t i = 0; i < f->series_count; i++) {
 		struct history_series *s = &f->series[i];
@@ -453,7 +456,7 @@ static void fleet_collect_find_devices(struct fleet *f)
 	free(members);
 }
 
-void fleet_group(struct fleet *f)
+void fleet_collect_group(struct fleet *f)
 {
 	if (f->member_count)
 		qsort(f->members, f->member_count, sizeof(*f->members),
@@ -472,7 +475,7 @@ void fleet_group(struct fleet *f)
 	fleet_collect_find_devices(f);
 }
 
-void fleet_levels(struct fleet *f)
+void fleet_collect_levels(struct fleet *f)
 {
 	double *values = xcalloc(f->nights.count + 1, sizeof(*values));
 

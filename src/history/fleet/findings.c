@@ -29,7 +29,7 @@ struct fleet_reading {
 	double away; /* distance from the member's level */
 };
 
-static int reading_by_day_and_group(const void *a, const void *b)
+static int fleet_findings_reading_by_day_and_group(const void *a, const void *b)
 {
 	const struct fleet_reading *p = a, *q = b;
 
@@ -42,8 +42,8 @@ static int reading_by_day_and_group(const void *a, const void *b)
  * All nights of a cohort by day and group. `groups`: of each member; SIZE_MAX: leave out. The
  * caller frees the array; returns their number.
  */
-static size_t fleet_readings(const struct fleet *f, const struct fleet_cohort *c,
-			     const size_t *groups, struct fleet_reading **out)
+static size_t fleet_findings_readings(const struct fleet *f, const struct fleet_cohort *c,
+				      const size_t *groups, struct fleet_reading **out)
 {
 	const struct fleet_member *members = &f->members[c->first];
 	size_t n = 0, count = 0;
@@ -60,12 +60,12 @@ static size_t fleet_readings(const struct fleet *f, const struct fleet_cohort *c
 								  groups[i], level,
 								  level - members[i].level };
 		}
-	qsort(*out, count, sizeof(**out), reading_by_day_and_group);
+	qsort(*out, count, sizeof(**out), fleet_findings_reading_by_day_and_group);
 	return count;
 }
 
-static bool finding_is_subject(const struct fleet *f, const struct fleet_finding *x,
-			       const struct fleet_member *m)
+static bool fleet_findings_is_subject(const struct fleet *f, const struct fleet_finding *x,
+				      const struct fleet_member *m)
 {
 	if (x->kind == FLEET_SLOT)
 		return strcmp(m->devices, x->slot) == 0;
@@ -77,8 +77,8 @@ static bool finding_is_subject(const struct fleet *f, const struct fleet_finding
  * minus the cohort's median distance of the day from each level. Lower is worse. Returns the number
  * of days.
  */
-static size_t finding_course_of(const struct fleet *f, const struct fleet_finding *x, double **logs,
-				int64_t **days)
+static size_t fleet_findings_course_of(const struct fleet *f, const struct fleet_finding *x,
+				       double **logs, int64_t **days)
 {
 	const struct fleet_cohort *c = &f->cohorts[x->cohort];
 	size_t *groups = xcalloc(c->count + 1, sizeof(*groups)), n, count = 0, end;
@@ -88,9 +88,9 @@ static size_t finding_course_of(const struct fleet *f, const struct fleet_findin
 	for (size_t i = 0; i < c->count; i++) {
 		const struct fleet_member *m = &f->members[c->first + i];
 
-		groups[i] = !m->recent ? SIZE_MAX : !finding_is_subject(f, x, m);
+		groups[i] = !m->recent ? SIZE_MAX : !fleet_findings_is_subject(f, x, m);
 	}
-	n = fleet_readings(f, c, groups, &readings);
+	n = fleet_findings_readings(f, c, groups, &readings);
 	away = xcalloc(n + 1, sizeof(*away));
 	own = xcalloc(n + 1, sizeof(*own));
 	*logs = xcalloc(n + 1, sizeof(**logs));
@@ -116,7 +116,8 @@ static size_t finding_course_of(const struct fleet *f, const struct fleet_findin
 }
 
 /* Day of the last regression that has not recovered; else its first night. */
-static void find_since(struct fleet_finding *x, const double *logs, const int64_t *days, size_t n)
+static void fleet_findings_since(struct fleet_finding *x, const double *logs, const int64_t *days,
+				 size_t n)
 {
 	size_t *points = xcalloc(n / CHANGE_MIN_SEGMENT + 2, sizeof(*points)), count = 0;
 	double *odds = xcalloc(n / CHANGE_MIN_SEGMENT + 2, sizeof(*odds));
@@ -145,7 +146,7 @@ static void find_since(struct fleet_finding *x, const double *logs, const int64_
 	free(odds);
 }
 
-static void finding_date(struct fleet *f, struct fleet_finding *x)
+static void fleet_findings_date(struct fleet *f, struct fleet_finding *x)
 {
 	const struct fleet_member *m = &f->members[x->member];
 	struct triage_subject subject = {
@@ -159,8 +160,8 @@ static void finding_date(struct fleet *f, struct fleet_finding *x)
 	int64_t *days;
 	double *logs;
 
-	subject.count = finding_course_of(f, x, &logs, &days);
-	find_since(x, logs, days, subject.count);
+	subject.count = fleet_findings_course_of(f, x, &logs, &days);
+	fleet_findings_since(x, logs, days, subject.count);
 	subject.days = days;
 	subject.since = x->since;
 	x->decision = triage_decision(&f->notes, &subject);
@@ -168,7 +169,7 @@ static void finding_date(struct fleet *f, struct fleet_finding *x)
 	free(days);
 }
 
-static int finding_by_weight(const void *left, const void *right)
+static int fleet_findings_by_weight(const void *left, const void *right)
 {
 	const struct fleet_finding *a = left, *b = right;
 	if (!a->decision != !b->decision)
@@ -183,23 +184,25 @@ static int finding_by_weight(const void *left, const void *right)
 void fleet_findings(struct fleet *f)
 {
 	if (f->finding_count)
-		qsort(f->findings, f->finding_count, sizeof(*f->findings), finding_by_weight);
+		qsort(f->findings, f->finding_count, sizeof(*f->findings),
+		      fleet_findings_by_weight);
 	for (size_t i = 0; i < f->finding_count && i < MOST_DATED; i++)
-		finding_date(f, &f->findings[i]);
+		fleet_findings_date(f, &f->findings[i]);
 	if (f->finding_count)
-		qsort(f->findings, f->finding_count, sizeof(*f->findings), finding_by_weight);
+		qsort(f->findings, f->finding_count, sizeof(*f->findings),
+		      fleet_findings_by_weight);
 	f->open = 0;
 	for (size_t i = 0; i < f->finding_count; i++)
 		f->open += !f->findings[i].decision;
 }
 
-double fleet_percent(double deficit)
+double fleet_findings_percent(double deficit)
 {
 	return -expm1(-deficit);
 }
 
-static void finding_add_device(const struct fleet *f, const struct fleet_member *m,
-			       struct text *out)
+static void fleet_findings_add_device(const struct fleet *f, const struct fleet_member *m,
+				      struct text *out)
 {
 	const struct history_place *p = history_place(&f->places, m->series->machine);
 
@@ -215,29 +218,29 @@ static void finding_add_device(const struct fleet *f, const struct fleet_member 
 		text_addf(out, ", previously in %s", p->host_before);
 }
 
-char *fleet_member_words(const struct fleet *f, const struct fleet_member *m)
+char *fleet_findings_member_words(const struct fleet *f, const struct fleet_member *m)
 {
 	struct text out = TEXT_EMPTY;
 
-	finding_add_device(f, m, &out);
+	fleet_findings_add_device(f, m, &out);
 	return text_detach(&out);
 }
 
-char *fleet_subject_words(const struct fleet *f, const struct fleet_finding *x)
+char *fleet_findings_subject_words(const struct fleet *f, const struct fleet_finding *x)
 {
 	struct text out = TEXT_EMPTY;
 
 	if (x->kind == FLEET_SLOT)
 		text_addf(&out, "slot %s on most nodes", x->slot);
 	else if (x->kind == FLEET_DEVICE)
-		finding_add_device(f, &f->members[x->member], &out);
+		fleet_findings_add_device(f, &f->members[x->member], &out);
 	else
 		text_addf(&out, "%s, the node (%zu devices)", f->hosts[x->host].name,
 			  f->hosts[x->host].devices);
 	return text_detach(&out);
 }
 
-char *fleet_since_words(const struct fleet_finding *x)
+char *fleet_findings_since_words(const struct fleet_finding *x)
 {
 	char day[16];
 
@@ -253,7 +256,7 @@ char *fleet_finding_words(const struct fleet *f, const struct fleet_finding *x)
 					      [FLEET_DEVICE] = "the other devices",
 					      [FLEET_SLOT] = "the other slots of their nodes" };
 	const struct history_series *s = f->members[x->member].series;
-	char *since = fleet_since_words(x), *decision = NULL, *more, *out;
+	char *since = fleet_findings_since_words(x), *decision = NULL, *more, *out;
 
 	if (x->decision)
 		decision = triage_words(x->decision);
@@ -261,8 +264,8 @@ char *fleet_finding_words(const struct fleet *f, const struct fleet_finding *x)
 					  x->cohorts == 2 ? "" : "s")
 			      : xstrdup("");
 	out = xasprintf("%.1f %% (±%.1f) worse than %s in %s %s (allowed %.1f %%)%s; %s%s%s",
-			100 * fleet_percent(x->deficit), 100 * x->half, others[x->kind], s->point,
-			s->metric, 100 * fleet_percent(x->allowed), more, since,
+			100 * fleet_findings_percent(x->deficit), 100 * x->half, others[x->kind],
+			s->point, s->metric, 100 * fleet_findings_percent(x->allowed), more, since,
 			decision ? "; " : "", decision ? decision : "");
 	free(since);
 	free(decision);
@@ -270,12 +273,12 @@ char *fleet_finding_words(const struct fleet *f, const struct fleet_finding *x)
 	return out;
 }
 
-static double finding_weight_of(const struct fleet_member *m)
+static double fleet_findings_weight_of(const struct fleet_member *m)
 {
 	return m->deficit / m->allowed;
 }
 
-size_t fleet_worst(const struct fleet *f, size_t members[FLEET_WORST])
+size_t fleet_findings_worst(const struct fleet *f, size_t members[FLEET_WORST])
 {
 	size_t *worst = xcalloc(f->device_count + 1, sizeof(*worst)), count = 0;
 
@@ -286,7 +289,8 @@ size_t fleet_worst(const struct fleet *f, size_t members[FLEET_WORST])
 		if (m->device == SIZE_MAX || isnan(m->allowed))
 			continue;
 		if (!worst[m->device] ||
-		    finding_weight_of(m) > finding_weight_of(&f->members[worst[m->device] - 1]))
+		    fleet_findings_weight_of(m) >
+			    fleet_findings_weight_of(&f->members[worst[m->device] - 1]))
 			worst[m->device] = i + 1;
 	}
 	for (size_t d = 0; d < f->device_count; d++) {
@@ -294,8 +298,8 @@ size_t fleet_worst(const struct fleet *f, size_t members[FLEET_WORST])
 
 		if (!worst[d])
 			continue;
-		while (at && finding_weight_of(&f->members[worst[d] - 1]) >
-				     finding_weight_of(&f->members[members[at - 1]]))
+		while (at && fleet_findings_weight_of(&f->members[worst[d] - 1]) >
+				     fleet_findings_weight_of(&f->members[members[at - 1]]))
 			at--;
 		if (at == FLEET_WORST)
 			continue;
@@ -307,7 +311,7 @@ size_t fleet_worst(const struct fleet *f, size_t members[FLEET_WORST])
 	return count;
 }
 
-char *fleet_kinds_words(const struct fleet *f, const struct fleet_cohort *c)
+char *fleet_findings_kinds_words(const struct fleet *f, const struct fleet_cohort *c)
 {
 	const struct history_series *s = f->members[c->first].series;
 	const struct kind *low = c->kinds.items, *high = low;
@@ -318,16 +322,18 @@ char *fleet_kinds_words(const struct fleet *f, const struct fleet_cohort *c)
 	return xasprintf("%s %s, %s: nodes form %zu groups, %.1f %% apart. %zu of %zu devices are "
 			 "in the lowest group; that alone makes no device a suspect",
 			 s->point, s->metric, s->model, c->kinds.count,
-			 100 * fleet_percent(high->center - low->center), low->count, c->count);
+			 100 * fleet_findings_percent(high->center - low->center), low->count,
+			 c->count);
 }
 
-static bool course_is_of(const struct fleet_subject *s, const struct fleet_member *m)
+static bool fleet_findings_course_is_of(const struct fleet_subject *s, const struct fleet_member *m)
 {
 	return s->machine ? strcmp(m->series->machine, s->machine) == 0 : m->host == s->host;
 }
 
 /* Half-width of the 95 % interval of the median of `n` values; NaN below three. */
-static double course_half_of_median(const double *values, size_t n, double median, double *away)
+static double fleet_findings_course_half_of_median(const double *values, size_t n, double median,
+						   double *away)
 {
 	if (n < 3)
 		return NAN;
@@ -340,9 +346,9 @@ static double course_half_of_median(const double *values, size_t n, double media
  * `own`: number of readings that belong to the subject and come first. `room`: scratch for 2 `n`
  * values.
  */
-static struct course_night course_night_of(const struct fleet_cohort *c,
-					   const struct fleet_reading *readings, size_t n,
-					   size_t own, double *room)
+static struct course_night fleet_findings_course_night_of(const struct fleet_cohort *c,
+							  const struct fleet_reading *readings,
+							  size_t n, size_t own, double *room)
 {
 	struct course_night out = { .day = readings[0].day,
 				    .own = NAN,
@@ -374,8 +380,8 @@ static struct course_night course_night_of(const struct fleet_cohort *c,
 	out.low = quantile(others, out.count, 0.1);
 	out.high = quantile(others, out.count, 0.9);
 	if (own && c->night_deviation > 0)
-		out.half = root_sum_square(course_half_of_median(others, out.count, out.others,
-								 values),
+		out.half = root_sum_square(fleet_findings_course_half_of_median(others, out.count,
+										out.others, values),
 					   INTERVAL * MEDIAN_EFFICIENCY * c->night_deviation /
 						   sqrt((double)own));
 	return out;
@@ -384,7 +390,8 @@ static struct course_night course_night_of(const struct fleet_cohort *c,
 /*
  * Level over the last nights: their noise averages out, the variation between the others does not.
  */
-static void course_level(const struct fleet *f, const struct fleet_cohort *c, struct course *x)
+static void fleet_findings_course_level(const struct fleet *f, const struct fleet_cohort *c,
+					struct course *x)
 {
 	double *away = xcalloc(x->count + 1, sizeof(*away));
 	double *half = xcalloc(x->count + 1, sizeof(*half));
@@ -412,8 +419,8 @@ static void course_level(const struct fleet *f, const struct fleet_cohort *c, st
 	free(half);
 }
 
-static void course_follow_subject(const struct fleet *f, size_t cohort,
-				  const struct fleet_subject *s, struct course *x)
+static void fleet_findings_course_follow_subject(const struct fleet *f, size_t cohort,
+						 const struct fleet_subject *s, struct course *x)
 {
 	const struct fleet_cohort *c = &f->cohorts[cohort];
 	size_t *groups = xcalloc(c->count + 1, sizeof(*groups)), n, end;
@@ -424,9 +431,9 @@ static void course_follow_subject(const struct fleet *f, size_t cohort,
 	for (size_t i = 0; i < c->count; i++) {
 		const struct fleet_member *m = &f->members[c->first + i];
 
-		groups[i] = course_is_of(s, m) ? 0 : 1 + (s->machine ? i : m->host);
+		groups[i] = fleet_findings_course_is_of(s, m) ? 0 : 1 + (s->machine ? i : m->host);
 	}
-	n = fleet_readings(f, c, groups, &readings);
+	n = fleet_findings_readings(f, c, groups, &readings);
 	room = xcalloc(2 * n + 1, sizeof(*room));
 	x->nights = xcalloc(n + 1, sizeof(*x->nights));
 	for (size_t i = 0; i < n; i = end) {
@@ -434,15 +441,16 @@ static void course_follow_subject(const struct fleet *f, size_t cohort,
 
 		for (end = i; end < n && readings[end].day == readings[i].day; end++)
 			own += readings[end].group == 0;
-		x->nights[x->count++] = course_night_of(c, readings + i, end - i, own, room);
+		x->nights[x->count++] =
+			fleet_findings_course_night_of(c, readings + i, end - i, own, room);
 	}
-	course_level(f, c, x);
+	fleet_findings_course_level(f, c, x);
 	free(groups);
 	free(readings);
 	free(room);
 }
 
-static int course_worst_first(const void *left, const void *right)
+static int fleet_findings_course_worst_first(const void *left, const void *right)
 {
 	const struct course *a = left, *b = right;
 
@@ -453,7 +461,8 @@ static int course_worst_first(const void *left, const void *right)
 	return (a->cohort > b->cohort) - (a->cohort < b->cohort);
 }
 
-size_t fleet_courses(const struct fleet *f, const struct fleet_subject *s, struct course **out)
+size_t fleet_findings_courses(const struct fleet *f, const struct fleet_subject *s,
+			      struct course **out)
 {
 	size_t count = 0;
 
@@ -463,32 +472,33 @@ size_t fleet_courses(const struct fleet *f, const struct fleet_subject *s, struc
 
 		for (size_t i = f->cohorts[c].first; i < f->cohorts[c].first + f->cohorts[c].count;
 		     i++)
-			x.devices += course_is_of(s, &f->members[i]);
+			x.devices += fleet_findings_course_is_of(s, &f->members[i]);
 		if (!x.devices)
 			continue;
 		/* The same GPU in several places counts once. */
 		x.devices = s->machine ? 1 : x.devices;
-		course_follow_subject(f, c, s, &x);
+		fleet_findings_course_follow_subject(f, c, s, &x);
 		(*out)[count++] = x;
 	}
 	if (count)
-		qsort(*out, count, sizeof(**out), course_worst_first);
+		qsort(*out, count, sizeof(**out), fleet_findings_course_worst_first);
 	return count;
 }
 
-void courses_release(struct course *courses, size_t count)
+void fleet_findings_courses_release(struct course *courses, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		free(courses[i].nights);
 	free(courses);
 }
 
-double course_value(const struct history_series *s, double level)
+double fleet_findings_course_value(const struct history_series *s, double level)
 {
 	return exp(s->better == BETTER_HIGHER ? level : -level);
 }
 
-char *course_words(const struct fleet *f, const struct fleet_subject *s, const struct course *x)
+char *fleet_findings_course_words(const struct fleet *f, const struct fleet_subject *s,
+				  const struct course *x)
 {
 	const char *other = s->machine ? "device" : "node";
 	char half[64] = "no interval, because there are too few days or devices", *out;
@@ -504,14 +514,15 @@ char *course_words(const struct fleet *f, const struct fleet_subject *s, const s
 		snprintf(half, sizeof(half), "±%.2f", 100 * x->half);
 	out = xasprintf("%.2f %% (%s) %s than the median of %zu other %s%s, in the last %zu "
 			"day%s",
-			100 * fabs(fleet_percent(-x->away)), half, x->away < 0 ? "worse" : "better",
-			others, other, others == 1 ? "" : "s", x->recent,
-			x->recent == 1 ? "" : "s");
+			100 * fabs(fleet_findings_percent(-x->away)), half,
+			x->away < 0 ? "worse" : "better", others, other, others == 1 ? "" : "s",
+			x->recent, x->recent == 1 ? "" : "s");
 	return out;
 }
 
 /* Lists some existing nodes in the error for an unknown name. */
-static enum status fleet_refuse_name(const struct fleet *f, const char *name, struct error *err)
+static enum status fleet_findings_refuse_name(const struct fleet *f, const char *name,
+					      struct error *err)
 {
 	struct text known = TEXT_EMPTY;
 
@@ -539,10 +550,10 @@ enum status fleet_find_subject(const struct fleet *f, const char *name, struct f
 	/* The machine of a CPU is its node. */
 	if (place && strcmp(place->machine, place->host) == 0)
 		out->machine = NULL;
-	return out->host < f->host_count ? STATUS_OK : fleet_refuse_name(f, name, err);
+	return out->host < f->host_count ? STATUS_OK : fleet_findings_refuse_name(f, name, err);
 }
 
-char *fleet_subject_name(const struct fleet *f, const struct fleet_subject *s)
+char *fleet_findings_subject_name(const struct fleet *f, const struct fleet_subject *s)
 {
 	const struct fleet_host *h = &f->hosts[s->host];
 

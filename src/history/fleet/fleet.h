@@ -128,35 +128,39 @@ struct fleet {
 
 /*
  * Reads and judges a fleet. Of `filter`, the metric, the case, the tag and the nights per level (0:
- * FLEET_NIGHTS) are used. Call fleet_release() even after an error.
+ * FLEET_NIGHTS) are used. Call fleet_collect_release() even after an error.
  */
-enum status fleet_read(struct fleet *fleet, struct store *history,
-		       const struct history_filter *filter, struct error *err);
-void fleet_release(struct fleet *fleet);
+enum status fleet_collect_read(struct fleet *fleet, struct store *history,
+			       const struct history_filter *filter, struct error *err);
+void fleet_collect_release(struct fleet *fleet);
 
-/* Steps of fleet_read() after the members were collected; call each once, in this order. */
-void fleet_group(struct fleet *fleet);    /* sorts members by cohort; finds cohorts and devices */
-void fleet_levels(struct fleet *fleet);   /* computes levels from the nights since first_day */
-void fleet_judge(struct fleet *fleet);    /* finds suspects and creates findings */
+/* Steps of fleet_collect_read() after the members were collected; call each once, in this order. */
+void fleet_collect_group(
+	struct fleet *fleet); /* sorts members by cohort; finds cohorts and devices */
+void fleet_collect_levels(
+	struct fleet *fleet);             /* computes levels from the nights since first_day */
+void cohort_judge(struct fleet *fleet);   /* finds suspects and creates findings */
 void fleet_findings(struct fleet *fleet); /* dates the findings and applies decisions */
 
 /* Deficit as a ratio minus 1: 0.04 is 4 % worse. */
-double fleet_percent(double deficit);
+double fleet_findings_percent(double deficit);
 #define FLEET_WORST 20
 /* Stores each device's worst member, suspect or not, worst first; returns their number. */
-size_t fleet_worst(const struct fleet *fleet, size_t members[FLEET_WORST]);
+size_t fleet_findings_worst(const struct fleet *fleet, size_t members[FLEET_WORST]);
 
 /*
  * "stream/triad ...: nodes form two groups, 4.0 % apart: ..."; NULL if the groups are of chips. The
  * caller frees the string.
  */
-char *fleet_kinds_words(const struct fleet *fleet, const struct fleet_cohort *cohort);
+char *fleet_findings_kinds_words(const struct fleet *fleet, const struct fleet_cohort *cohort);
 /* "node7 cuda:3, 0000:19:00.0, serial 16 (GPU-5f..)"; the caller frees the string. */
-char *fleet_member_words(const struct fleet *fleet, const struct fleet_member *member);
-/* As fleet_member_words(), or "node7, the node (8 devices)", "slot cuda:5 of most nodes". */
-char *fleet_subject_words(const struct fleet *fleet, const struct fleet_finding *finding);
+char *fleet_findings_member_words(const struct fleet *fleet, const struct fleet_member *member);
+/*
+ * As fleet_findings_member_words(), or "node7, the node (8 devices)", "slot cuda:5 of most nodes".
+ */
+char *fleet_findings_subject_words(const struct fleet *fleet, const struct fleet_finding *finding);
 /* "since 2026-11-18", "since its first run, 2026-11-01" */
-char *fleet_since_words(const struct fleet_finding *finding);
+char *fleet_findings_since_words(const struct fleet_finding *finding);
 /* "4.0 % (±0.2) worse than the others in stream/triad ... (allowed 1.9 %); since 2026-11-18" */
 char *fleet_finding_words(const struct fleet *fleet, const struct fleet_finding *finding);
 
@@ -206,23 +210,23 @@ enum status fleet_find_subject(const struct fleet *fleet, const char *name,
  * "node7, 8 devices, rack:3", "node7 cuda:3, 0000:19:00.0, serial 16 (GPU-5f..)"; the caller frees
  * the string.
  */
-char *fleet_subject_name(const struct fleet *fleet, const struct fleet_subject *subject);
+char *fleet_findings_subject_name(const struct fleet *fleet, const struct fleet_subject *subject);
 bool fleet_finding_is_about(const struct fleet *fleet, const struct fleet_finding *finding,
 			    const struct fleet_subject *subject);
 /*
  * Lists the cohorts of the subject, worst first; returns their number. The caller calls
- * courses_release() once.
+ * fleet_findings_courses_release() once.
  */
-size_t fleet_courses(const struct fleet *fleet, const struct fleet_subject *subject,
-		     struct course **out);
-void courses_release(struct course *courses, size_t count);
+size_t fleet_findings_courses(const struct fleet *fleet, const struct fleet_subject *subject,
+			      struct course **out);
+void fleet_findings_courses_release(struct course *courses, size_t count);
 /* Converts a level to the unit of the series. */
-double course_value(const struct history_series *series, double level);
+double fleet_findings_course_value(const struct history_series *series, double level);
 /*
  * "3.90 % (±0.21) worse than the median of 19 other nodes, in the last 7 days"; the caller frees
  * the string.
  */
-char *course_words(const struct fleet *fleet, const struct fleet_subject *subject,
-		   const struct course *course);
+char *fleet_findings_course_words(const struct fleet *fleet, const struct fleet_subject *subject,
+				  const struct course *course);
 
 #endif

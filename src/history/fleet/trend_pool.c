@@ -11,60 +11,61 @@
 #include "judge/estimate/kind.h"
 #include "stats/pool.h"
 
-static const char *pool_text(const char *s)
+static const char *trend_pool_text(const char *s)
 {
 	return s ? s : "";
 }
 
-static struct trend_pool *pool_of_series(struct trend_pools *pools, const struct history_series *s)
+static struct trend_pool *trend_pool_of_series(struct trend_pools *pools,
+					       const struct history_series *s)
 {
 	struct trend_pool *p;
 
 	for (size_t i = 0; i < pools->count; i++) {
 		p = &pools->items[i];
 		if (!strcmp(p->series.metric, s->metric) &&
-		    !strcmp(p->series.section, pool_text(s->section)) &&
-		    !strcmp(p->series.case_id, pool_text(s->point)) &&
-		    !strcmp(p->series.model, pool_text(s->model)))
+		    !strcmp(p->series.section, trend_pool_text(s->section)) &&
+		    !strcmp(p->series.case_id, trend_pool_text(s->point)) &&
+		    !strcmp(p->series.model, trend_pool_text(s->model)))
 			return p;
 	}
 	ARRAY_GROW(pools->items, pools->count, pools->capacity);
 	p = &pools->items[pools->count++];
 	*p = (struct trend_pool){ .series = { .metric = xstrdup(s->metric),
-					      .case_id = xstrdup(pool_text(s->point)),
-					      .section = xstrdup(pool_text(s->section)),
-					      .model = xstrdup(pool_text(s->model)),
-					      .unit = xstrdup(pool_text(s->unit)),
-					      .kind = xstrdup(pool_text(s->kind)),
+					      .case_id = xstrdup(trend_pool_text(s->point)),
+					      .section = xstrdup(trend_pool_text(s->section)),
+					      .model = xstrdup(trend_pool_text(s->model)),
+					      .unit = xstrdup(trend_pool_text(s->unit)),
+					      .kind = xstrdup(trend_pool_text(s->kind)),
 					      .better = s->better } };
 	return p;
 }
 
 void trend_pools_add(struct trend_pools *pools, const struct history_series *s)
 {
-	enum figure_kind kind = figure_kind_named(pool_text(s->kind));
+	enum figure_kind kind = figure_kind_named(trend_pool_text(s->kind));
 	struct trend_pool *p;
 	size_t gpu = 0;
 
 	/* The host determines such metrics, not the GPU. */
-	if (!s->model || !*s->model || (kind < FIGURE_KINDS && figure_repeat(kind).states))
+	if (!s->model || !*s->model || (kind < FIGURE_KINDS && figure_kind_repeat(kind).states))
 		return;
-	p = pool_of_series(pools, s);
+	p = trend_pool_of_series(pools, s);
 	for (size_t i = 0; i < s->count; i++) {
 		if (!(s->points[i].value > 0) || !isfinite(s->points[i].value))
 			continue;
-		while (gpu < p->gpus && strcmp(p->machines[gpu], pool_text(s->machine)) != 0)
+		while (gpu < p->gpus && strcmp(p->machines[gpu], trend_pool_text(s->machine)) != 0)
 			gpu++;
 		if (gpu == p->gpus) {
 			ARRAY_GROW(p->machines, p->gpus, p->gpu_capacity);
-			p->machines[p->gpus++] = xstrdup(pool_text(s->machine));
+			p->machines[p->gpus++] = xstrdup(trend_pool_text(s->machine));
 		}
 		ARRAY_GROW(p->nights, p->count, p->capacity);
 		p->nights[p->count++] = (struct trend_pool_night){ s->points[i], gpu };
 	}
 }
 
-static int pool_by_day(const void *left, const void *right)
+static int trend_pool_by_day(const void *left, const void *right)
 {
 	const struct trend_pool_night *a = left, *b = right;
 
@@ -74,7 +75,7 @@ static int pool_by_day(const void *left, const void *right)
 }
 
 /* Counts GPUs with one of the last `nights`; SIZE_MAX: all GPUs. */
-static size_t pool_gpus_of_last(const struct trend_pool *p, size_t nights, size_t *days)
+static size_t trend_pool_gpus_of_last(const struct trend_pool *p, size_t nights, size_t *days)
 {
 	bool *seen = xcalloc(p->gpus + 1, sizeof(*seen));
 	size_t count = 0;
@@ -91,7 +92,7 @@ static size_t pool_gpus_of_last(const struct trend_pool *p, size_t nights, size_
 	return count;
 }
 
-static bool is_pool(struct trend_pool *p)
+static bool trend_pool_is_pool(struct trend_pool *p)
 {
 	size_t days, gpus, kept = 0;
 	struct history_point last;
@@ -99,23 +100,24 @@ static bool is_pool(struct trend_pool *p)
 	if (!p->count)
 		return false;
 	/* Keep the nights of the last config within the last POOL_DAYS. */
-	qsort(p->nights, p->count, sizeof(*p->nights), pool_by_day);
+	qsort(p->nights, p->count, sizeof(*p->nights), trend_pool_by_day);
 	last = p->nights[p->count - 1].point;
 	for (size_t i = 0; i < p->count; i++)
 		if (p->nights[i].point.config == last.config &&
 		    p->nights[i].point.day > last.day - POOL_DAYS)
 			p->nights[kept++] = p->nights[i];
 	p->count = kept;
-	gpus = pool_gpus_of_last(p, SIZE_MAX, &days);
+	gpus = trend_pool_gpus_of_last(p, SIZE_MAX, &days);
 	if (gpus < POOL_LEAST || (double)p->count > POOL_FILLED * (double)(gpus * days))
 		return false;
 	p->young = days < TREND_LEAST_NIGHTS;
-	p->recent = pool_gpus_of_last(p, POOL_RECENT, &days);
+	p->recent = trend_pool_gpus_of_last(p, POOL_RECENT, &days);
 	return true;
 }
 
 /* Distances of the nights from the median of their GPU. */
-static void pool_distances(const struct pool_night *nights, size_t count, size_t gpus, double *off)
+static void trend_pool_distances(const struct pool_night *nights, size_t count, size_t gpus,
+				 double *off)
 {
 	double *own = xcalloc(count, sizeof(*own));
 
@@ -133,7 +135,8 @@ static void pool_distances(const struct pool_night *nights, size_t count, size_t
 }
 
 /* Returns the logarithms; in `drawn` outliers are winsorized. */
-static struct pool_night *pool_nights_of(const struct trend_pool *p, struct pool_night **drawn)
+static struct pool_night *trend_pool_nights_of(const struct trend_pool *p,
+					       struct pool_night **drawn)
 {
 	struct pool_night *out = xcalloc(p->count, sizeof(*out));
 	double *off = xcalloc(p->count, sizeof(*off)), *size = xcalloc(p->count, sizeof(*size));
@@ -142,7 +145,7 @@ static struct pool_night *pool_nights_of(const struct trend_pool *p, struct pool
 	for (size_t i = 0; i < p->count; i++)
 		out[i] = (struct pool_night){ p->nights[i].gpu, p->nights[i].point.day,
 					      log(p->nights[i].point.value) };
-	pool_distances(out, p->count, p->gpus, off);
+	trend_pool_distances(out, p->count, p->gpus, off);
 	for (size_t i = 0; i < p->count; i++)
 		size[i] = fabs(off[i]);
 	most = fmax(POOL_WILD * 1.4826 * median_of(size, p->count), log1p(POOL_WILD_LEAST));
@@ -164,8 +167,8 @@ struct pool_search {
 	size_t pools;
 };
 
-static struct pool_step pool_step_between(const struct pool_search *s, size_t from, size_t at,
-					  size_t end, size_t without)
+static struct pool_step trend_pool_step_between(const struct pool_search *s, size_t from, size_t at,
+						size_t end, size_t without)
 {
 	const struct pool_input in = { .nights = s->nights + from,
 				       .count = end - from,
@@ -174,11 +177,12 @@ static struct pool_step pool_step_between(const struct pool_search *s, size_t fr
 				       .typical = s->typical,
 				       .without = without };
 
-	return pool_step_at(&in);
+	return stats_pool_step_at(&in);
 }
 
 /* CHANGE_MIN_SEGMENT nights on either side. */
-static bool pool_split_is_tried(const struct pool_search *s, size_t from, size_t at, size_t end)
+static bool trend_pool_split_is_tried(const struct pool_search *s, size_t from, size_t at,
+				      size_t end)
 {
 	size_t before = 0, after = 0;
 
@@ -191,8 +195,8 @@ static bool pool_split_is_tried(const struct pool_search *s, size_t from, size_t
 	return before >= CHANGE_MIN_SEGMENT && after >= CHANGE_MIN_SEGMENT;
 }
 
-static void pool_add_change(const struct pool_search *s, size_t at, const struct pool_step *step,
-			    double probability)
+static void trend_pool_add_change(const struct pool_search *s, size_t at,
+				  const struct pool_step *step, double probability)
 {
 	struct trend *t = &s->pool->trend;
 	struct trend_change *c = &t->changes[t->change_count++];
@@ -209,7 +213,7 @@ static void pool_add_change(const struct pool_search *s, size_t at, const struct
 }
 
 /* Adds the changes among the nights [from, end), oldest first. */
-static void pool_divide(const struct pool_search *s, size_t from, size_t end)
+static void trend_pool_divide(const struct pool_search *s, size_t from, size_t end)
 {
 	struct pool_step best = { .shift = { .value = 0 } };
 	struct pool_search raw = *s;
@@ -220,10 +224,10 @@ static void pool_divide(const struct pool_search *s, size_t from, size_t end)
 		struct pool_step now;
 		double probability;
 
-		if (!pool_split_is_tried(s, from, i, end))
+		if (!trend_pool_split_is_tried(s, from, i, end))
 			continue;
 		tried++;
-		now = pool_step_between(s, from, i, end, SIZE_MAX);
+		now = trend_pool_step_between(s, from, i, end, SIZE_MAX);
 		probability = 2 * level_probability(&now.shift, 0);
 		if (probability < least) {
 			least = probability;
@@ -236,23 +240,23 @@ static void pool_divide(const struct pool_search *s, size_t from, size_t end)
 		return;
 	/* The step must remain without any single GPU. */
 	for (size_t gpu = 0; gpu < s->pool->gpus; gpu++) {
-		struct level_shift rest = pool_step_between(s, from, at, end, gpu).shift;
+		struct level_shift rest = trend_pool_step_between(s, from, at, end, gpu).shift;
 
 		if (rest.value / best.shift.value < 0.5 || level_probability(&rest, 0) > POOL_REST)
 			return;
 	}
-	pool_divide(s, from, at);
+	trend_pool_divide(s, from, at);
 	raw.nights = s->raw;
-	best = pool_step_between(&raw, from, at, end, SIZE_MAX);
-	pool_add_change(s, at, &best, least);
-	pool_divide(s, at, end);
+	best = trend_pool_step_between(&raw, from, at, end, SIZE_MAX);
+	trend_pool_add_change(s, at, &best, least);
+	trend_pool_divide(s, at, end);
 }
 
-static void pool_find(struct trend_pool *p, size_t pools, const struct history_notes *notes)
+static void trend_pool_find(struct trend_pool *p, size_t pools, const struct history_notes *notes)
 {
 	enum figure_kind kind = figure_kind_named(p->series.kind);
-	struct pool_night *drawn, *raw = pool_nights_of(p, &drawn);
-	const struct pool_search s = { p, drawn, raw, figure_session_spread(kind), pools };
+	struct pool_night *drawn, *raw = trend_pool_nights_of(p, &drawn);
+	const struct pool_search s = { p, drawn, raw, figure_kind_session_spread(kind), pools };
 	struct trend *t = &p->trend;
 	size_t from, middle;
 
@@ -260,13 +264,14 @@ static void pool_find(struct trend_pool *p, size_t pools, const struct history_n
 	t->changes = xcalloc(p->count / CHANGE_MIN_SEGMENT + 1, sizeof(*t->changes));
 	for (size_t i = 0; i < p->count; i++)
 		t->points[t->count++] = &p->nights[i].point;
-	pool_divide(&s, 0, p->count);
+	trend_pool_divide(&s, 0, p->count);
 	/* Variation between GPUs: their levels in the last nights after the last change. */
 	from = t->change_count ? t->changes[t->change_count - 1].at : 0;
 	middle = from + (t->count - from) / 2;
-	p->apart = middle > from
-			   ? expm1(pool_step_between(&s, from, middle, t->count, SIZE_MAX).apart)
-			   : (double)NAN;
+	p->apart =
+		middle > from
+			? expm1(trend_pool_step_between(&s, from, middle, t->count, SIZE_MAX).apart)
+			: (double)NAN;
 	trend_find_states(t, &p->series, notes, p->nights[p->count - 1].point.day);
 	free(drawn);
 	free(raw);
@@ -287,7 +292,7 @@ static void trend_pool_release(struct trend_pool *p)
 	free(p->trend.changes);
 }
 
-static int pool_by_model(const void *left, const void *right)
+static int trend_pool_by_model(const void *left, const void *right)
 {
 	const struct trend_pool *a = left, *b = right;
 	int order = strcmp(a->series.model, b->series.model);
@@ -302,16 +307,16 @@ void trend_pools_find(struct trend_pools *pools, const struct history_notes *not
 	size_t kept = 0;
 
 	for (size_t i = 0; i < pools->count; i++) {
-		if (is_pool(&pools->items[i]))
+		if (trend_pool_is_pool(&pools->items[i]))
 			pools->items[kept++] = pools->items[i];
 		else
 			trend_pool_release(&pools->items[i]);
 	}
 	pools->count = kept;
 	if (kept)
-		qsort(pools->items, kept, sizeof(*pools->items), pool_by_model);
+		qsort(pools->items, kept, sizeof(*pools->items), trend_pool_by_model);
 	for (size_t i = 0; i < kept; i++)
-		pool_find(&pools->items[i], kept, notes);
+		trend_pool_find(&pools->items[i], kept, notes);
 }
 
 void trend_pools_release(struct trend_pools *pools)
@@ -323,7 +328,7 @@ void trend_pools_release(struct trend_pools *pools)
 }
 
 /* Adds "; stream/triad bandwidth 3.0 % worse since 2026-02-20" for each open change. */
-static size_t pool_add_changes(struct text *out, const struct trend_pool *p)
+static size_t trend_pool_add_changes(struct text *out, const struct trend_pool *p)
 {
 	size_t open = 0;
 
@@ -368,7 +373,7 @@ char *trend_pool_words(const struct trend_pools *pools, size_t *next)
 		gpus = p->gpus > gpus ? p->gpus : gpus;
 		most = fmax(most, p->apart);
 		since = p->nights[0].point.day < since ? p->nights[0].point.day : since;
-		open += pool_add_changes(&changes, p);
+		open += trend_pool_add_changes(&changes, p);
 		young += p->young;
 	}
 	history_date(since, date);

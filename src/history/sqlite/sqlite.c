@@ -78,7 +78,7 @@ static const char kinds[] = "ALTER TABLE series ADD COLUMN kind TEXT NOT NULL DE
 const char *const store_migrations[] = { tables,   baselines_and_notes, verdicts, places,
 					 by_night, tags_and_triage,     kinds,    NULL };
 
-size_t store_version(void)
+size_t sqlite_store_version(void)
 {
 	return ARRAY_SIZE(store_migrations) - 1;
 }
@@ -98,7 +98,7 @@ struct db_query {
 	enum status status;
 };
 
-static enum status db_fail(const struct store *s, struct error *err)
+static enum status sqlite_fail(const struct store *s, struct error *err)
 {
 	int code = sqlite3_errcode(s->handle);
 
@@ -114,7 +114,7 @@ static enum status db_fail(const struct store *s, struct error *err)
 	return error_set(err, STATUS_IO, "%s: %s", s->path, sqlite3_errmsg(s->handle));
 }
 
-static void db_bind(sqlite3_stmt *statement, const char *types, va_list arguments)
+static void sqlite_bind(sqlite3_stmt *statement, const char *types, va_list arguments)
 {
 	for (int i = 1; *types; i++, types++) {
 		if (*types == 'i') {
@@ -134,8 +134,8 @@ static void db_bind(sqlite3_stmt *statement, const char *types, va_list argument
 	}
 }
 
-static struct db_query *db_prepare(struct store *s, struct error *err, const char *sql,
-				   const char *types, va_list arguments)
+static struct db_query *sqlite_prepare(struct store *s, struct error *err, const char *sql,
+				       const char *types, va_list arguments)
 {
 	struct db_query *q = xcalloc(1, sizeof(*q));
 
@@ -147,25 +147,25 @@ static struct db_query *db_prepare(struct store *s, struct error *err, const cha
 		}
 	if (!q->statement &&
 	    sqlite3_prepare_v2(s->handle, sql, -1, &q->statement, NULL) != SQLITE_OK)
-		q->status = db_fail(s, err);
+		q->status = sqlite_fail(s, err);
 	else
-		db_bind(q->statement, types, arguments);
+		sqlite_bind(q->statement, types, arguments);
 	return q;
 }
 
-struct db_query *db_select(struct store *s, struct error *err, const char *sql, const char *types,
-			   ...)
+struct db_query *sqlite_select(struct store *s, struct error *err, const char *sql,
+			       const char *types, ...)
 {
 	struct db_query *q;
 	va_list arguments;
 
 	va_start(arguments, types);
-	q = db_prepare(s, err, sql, types, arguments);
+	q = sqlite_prepare(s, err, sql, types, arguments);
 	va_end(arguments);
 	return q;
 }
 
-bool db_next(struct db_query *q)
+bool sqlite_next(struct db_query *q)
 {
 	int code;
 
@@ -173,18 +173,18 @@ bool db_next(struct db_query *q)
 		return false;
 	code = sqlite3_step(q->statement);
 	if (code != SQLITE_ROW && code != SQLITE_DONE)
-		q->status = db_fail(q->store, q->err);
+		q->status = sqlite_fail(q->store, q->err);
 	return code == SQLITE_ROW;
 }
 
-int64_t db_integer(const struct db_query *q, int column)
+int64_t sqlite_integer(const struct db_query *q, int column)
 {
 	return sqlite3_column_int64(q->statement, column);
 }
 
-int64_t store_day(struct db_query *q, int column, const char *what)
+int64_t sqlite_store_day(struct db_query *q, int column, const char *what)
 {
-	int64_t day = db_integer(q, column);
+	int64_t day = sqlite_integer(q, column);
 
 	if (day >= FIRST_DAY && day <= LAST_DAY)
 		return day;
@@ -196,43 +196,43 @@ int64_t store_day(struct db_query *q, int column, const char *what)
 	return FIRST_DAY;
 }
 
-double db_real(const struct db_query *q, int column)
+double sqlite_real(const struct db_query *q, int column)
 {
 	return sqlite3_column_type(q->statement, column) == SQLITE_NULL
 		       ? (double)NAN
 		       : sqlite3_column_double(q->statement, column);
 }
 
-const char *db_string(const struct db_query *q, int column)
+const char *sqlite_string(const struct db_query *q, int column)
 {
 	const char *text = (const char *)sqlite3_column_text(q->statement, column);
 
 	return text ? text : "";
 }
 
-char *store_text(const struct db_query *q, int column)
+char *sqlite_store_text(const struct db_query *q, int column)
 {
-	return text_harmless(db_string(q, column));
+	return text_harmless(sqlite_string(q, column));
 }
 
-char *store_metric(const struct db_query *q, int column)
+char *sqlite_store_metric(const struct db_query *q, int column)
 {
-	return text_harmless(former_name_current(NAME_METRIC, "", db_string(q, column)));
+	return text_harmless(former_name_current(NAME_METRIC, "", sqlite_string(q, column)));
 }
 
-void store_section_and_point(const struct db_query *q, int section, int case_id, char **out_section,
-			     char **out_point)
+void sqlite_store_section_and_point(const struct db_query *q, int section, int case_id,
+				    char **out_section, char **out_point)
 {
-	if (*db_string(q, section)) {
-		*out_section = store_text(q, section);
-		*out_point = store_text(q, section + 1);
+	if (*sqlite_string(q, section)) {
+		*out_section = sqlite_store_text(q, section);
+		*out_point = sqlite_store_text(q, section + 1);
 		return;
 	}
-	series_point_of_id(db_string(q, case_id), out_section, out_point);
+	series_point_of_id(sqlite_string(q, case_id), out_section, out_point);
 }
 
 /* Keeps the statement for reuse; the oldest kept one is finalised if no place is free. */
-static void db_keep_statement(struct store *s, sqlite3_stmt *statement)
+static void sqlite_keep_statement(struct store *s, sqlite3_stmt *statement)
 {
 	sqlite3_stmt **slot = &s->kept[s->next++ % KEPT_STATEMENTS];
 
@@ -245,67 +245,68 @@ static void db_keep_statement(struct store *s, sqlite3_stmt *statement)
 	*slot = statement;
 }
 
-enum status db_end(struct db_query *q)
+enum status sqlite_end(struct db_query *q)
 {
 	enum status status = q->status;
 
 	/* A failed statement is not reused: sqlite3_reset() would return its error again. */
 	if (status == STATUS_OK && q->statement)
-		db_keep_statement(q->store, q->statement);
+		sqlite_keep_statement(q->store, q->statement);
 	else
 		sqlite3_finalize(q->statement);
 	free(q);
 	return status;
 }
 
-int64_t db_id(struct db_query *q)
+int64_t sqlite_id(struct db_query *q)
 {
-	int64_t id = db_next(q) ? db_integer(q, 0) : 0;
+	int64_t id = sqlite_next(q) ? sqlite_integer(q, 0) : 0;
 
-	db_end(q);
+	sqlite_end(q);
 	return id;
 }
 
-char *db_text(struct db_query *q)
+char *sqlite_text(struct db_query *q)
 {
-	char *text = text_harmless(db_next(q) ? db_string(q, 0) : "");
+	char *text = text_harmless(sqlite_next(q) ? sqlite_string(q, 0) : "");
 
-	db_end(q);
+	sqlite_end(q);
 	return text;
 }
 
-enum status db_run(struct store *s, struct error *err, const char *sql, const char *types, ...)
+enum status sqlite_run(struct store *s, struct error *err, const char *sql, const char *types, ...)
 {
 	struct db_query *q;
 	va_list arguments;
 
 	va_start(arguments, types);
-	q = db_prepare(s, err, sql, types, arguments);
+	q = sqlite_prepare(s, err, sql, types, arguments);
 	va_end(arguments);
-	while (db_next(q))
+	while (sqlite_next(q))
 		;
-	return db_end(q);
+	return sqlite_end(q);
 }
 
-size_t db_changes(const struct store *s)
+size_t sqlite_changes(const struct store *s)
 {
 	return (size_t)sqlite3_changes(s->handle);
 }
 
-int64_t db_last_id(const struct store *s)
+int64_t sqlite_last_id(const struct store *s)
 {
 	return sqlite3_last_insert_rowid(s->handle);
 }
 
-enum status store_begin(struct store *s, struct error *err)
+enum status sqlite_store_begin(struct store *s, struct error *err)
 {
-	enum status status = db_run(s, err, s->depth ? "SAVEPOINT inner" : "BEGIN IMMEDIATE", "");
+	enum status status =
+		sqlite_run(s, err, s->depth ? "SAVEPOINT inner" : "BEGIN IMMEDIATE", "");
 
 	s->depth += status == STATUS_OK;
 	return status;
 }
 
-static void db_rollback(struct store *s)
+static void sqlite_rollback(struct store *s)
 {
 	struct error ignored = ERROR_NONE;
 
@@ -313,55 +314,55 @@ static void db_rollback(struct store *s)
 	if (sqlite3_get_autocommit(s->handle)) {
 		s->depth = 0;
 	} else if (s->depth > 1) {
-		db_run(s, &ignored, "ROLLBACK TO inner", "");
-		db_run(s, &ignored, "RELEASE inner", "");
+		sqlite_run(s, &ignored, "ROLLBACK TO inner", "");
+		sqlite_run(s, &ignored, "RELEASE inner", "");
 		s->depth--;
 	} else {
-		db_run(s, &ignored, "ROLLBACK", "");
+		sqlite_run(s, &ignored, "ROLLBACK", "");
 		s->depth = 0;
 	}
 }
 
-enum status store_end(struct store *s, bool keep, struct error *err)
+enum status sqlite_store_end(struct store *s, bool keep, struct error *err)
 {
 	if (!keep || err->status != STATUS_OK) {
-		db_rollback(s);
+		sqlite_rollback(s);
 	} else if (s->depth > 1) {
 		s->depth--;
-		db_run(s, err, "RELEASE inner", "");
+		sqlite_run(s, err, "RELEASE inner", "");
 	} else {
-		db_run(s, err, "COMMIT", "");
+		sqlite_run(s, err, "COMMIT", "");
 		/* A statement that failed for lack of space is still open. */
 		if (err->status != STATUS_OK)
-			db_rollback(s);
+			sqlite_rollback(s);
 		s->depth = 0;
 	}
 	return err->status;
 }
 
-static int64_t db_pragma(struct store *s, const char *sql, struct error *err)
+static int64_t sqlite_pragma(struct store *s, const char *sql, struct error *err)
 {
-	struct db_query *q = db_select(s, err, sql, "");
-	int64_t value = db_next(q) ? db_integer(q, 0) : -1;
+	struct db_query *q = sqlite_select(s, err, sql, "");
+	int64_t value = sqlite_next(q) ? sqlite_integer(q, 0) : -1;
 
-	db_end(q);
+	sqlite_end(q);
 	return value;
 }
 
 /*
  * Checks the whole file, up to CHECKED_PAGES; damage in a larger file is detected when it is read.
  */
-static enum status check_intact(struct store *s, struct error *err)
+static enum status sqlite_check_intact(struct store *s, struct error *err)
 {
 	struct db_query *q;
 	enum status status;
 	char *said;
 
-	if (db_pragma(s, "PRAGMA page_count", err) > CHECKED_PAGES)
+	if (sqlite_pragma(s, "PRAGMA page_count", err) > CHECKED_PAGES)
 		return err->status;
-	q = db_select(s, err, "PRAGMA quick_check(1)", "");
-	said = xstrdup(db_next(q) ? db_string(q, 0) : "");
-	status = db_end(q);
+	q = sqlite_select(s, err, "PRAGMA quick_check(1)", "");
+	said = xstrdup(sqlite_next(q) ? sqlite_string(q, 0) : "");
+	status = sqlite_end(q);
 	if (status == STATUS_OK && strcmp(said, "ok") != 0)
 		status = error_set(err, STATUS_IO, "%s: the history is damaged (%.200s)", s->path,
 				   said);
@@ -370,61 +371,61 @@ static enum status check_intact(struct store *s, struct error *err)
 }
 
 /* Runs all statements of a migration; sqlite3_prepare_v2() handles one at a time. */
-static enum status run_script(struct store *s, const char *sql, struct error *err)
+static enum status sqlite_run_script(struct store *s, const char *sql, struct error *err)
 {
 	while (*sql) {
 		sqlite3_stmt *statement;
 		int code;
 
 		if (sqlite3_prepare_v2(s->handle, sql, -1, &statement, &sql) != SQLITE_OK)
-			return db_fail(s, err);
+			return sqlite_fail(s, err);
 		code = statement ? sqlite3_step(statement) : SQLITE_DONE;
 		sqlite3_finalize(statement);
 		if (code != SQLITE_DONE)
-			return db_fail(s, err);
+			return sqlite_fail(s, err);
 	}
 	return STATUS_OK;
 }
 
-static enum status db_migrate(struct store *s, struct error *err)
+static enum status sqlite_migrate(struct store *s, struct error *err)
 {
 	char *sql;
-	enum status status = store_begin(s, err);
+	enum status status = sqlite_store_begin(s, err);
 	/* Read again under the lock: another program may have migrated it. */
-	int64_t version = status == STATUS_OK ? db_pragma(s, "PRAGMA user_version", err) : 0;
+	int64_t version = status == STATUS_OK ? sqlite_pragma(s, "PRAGMA user_version", err) : 0;
 
-	if (status == STATUS_OK && (version < 0 || version > (int64_t)store_version()))
+	if (status == STATUS_OK && (version < 0 || version > (int64_t)sqlite_store_version()))
 		status = error_set(err, STATUS_IO,
 				   "%s: the history has version %d; this gpuproof reads versions 0 "
 				   "to %zu",
-				   s->path, (int)version, store_version());
+				   s->path, (int)version, sqlite_store_version());
 	for (; status == STATUS_OK && err->status == STATUS_OK && store_migrations[version];
 	     version++)
-		status = run_script(s, store_migrations[version], err);
+		status = sqlite_run_script(s, store_migrations[version], err);
 	if (status == STATUS_OK) {
 		/* A pragma takes no parameters; both values are constants. */
 		sql = xasprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;",
 				APPLICATION, (int)version);
-		status = run_script(s, sql, err);
+		status = sqlite_run_script(s, sql, err);
 		free(sql);
 	}
-	return store_end(s, status == STATUS_OK, err);
+	return sqlite_store_end(s, status == STATUS_OK, err);
 }
 
 /* Checks that the file is a history and intact, and migrates it to the newest version. */
-static enum status db_check_version(struct store *s, enum store_mode mode, struct error *err)
+static enum status sqlite_check_version(struct store *s, enum store_mode mode, struct error *err)
 {
-	int newest = (int)store_version(), version;
+	int newest = (int)sqlite_store_version(), version;
 	int64_t application;
 	bool is_empty;
 
 	/* In one transaction: another program may be creating the same file. */
-	if (db_run(s, err, "BEGIN", "") != STATUS_OK)
+	if (sqlite_run(s, err, "BEGIN", "") != STATUS_OK)
 		return err->status;
-	version = (int)db_pragma(s, "PRAGMA user_version", err);
-	application = db_pragma(s, "PRAGMA application_id", err);
-	is_empty = db_pragma(s, "SELECT count(*) FROM sqlite_master", err) == 0;
-	db_rollback(s);
+	version = (int)sqlite_pragma(s, "PRAGMA user_version", err);
+	application = sqlite_pragma(s, "PRAGMA application_id", err);
+	is_empty = sqlite_pragma(s, "SELECT count(*) FROM sqlite_master", err) == 0;
+	sqlite_rollback(s);
 	if (err->status != STATUS_OK)
 		return err->status;
 	if (application != APPLICATION && (version || application || !is_empty))
@@ -438,28 +439,29 @@ static enum status db_check_version(struct store *s, enum store_mode mode, struc
 				 "to %d",
 				 s->path, version, newest);
 	if (version == newest)
-		return check_intact(s, err);
+		return sqlite_check_intact(s, err);
 	if (mode == STORE_READ && access(s->path, W_OK) != 0)
 		return error_set(err, STATUS_USAGE,
 				 "%s: the history must be upgraded from version %d to version %d, "
 				 "but the file is read-only",
 				 s->path, version, newest);
-	return db_migrate(s, err);
+	return sqlite_migrate(s, err);
 }
 
 /*
  * Renames metrics of earlier versions to their current names, unless such a series exists already.
  */
-static enum status rename_metrics(struct store *s, struct error *err)
+static enum status sqlite_rename_metrics(struct store *s, struct error *err)
 {
 	for (const struct former_name *f = former_names; f->former && err->status == STATUS_OK;
 	     f++) {
 		if (f->kind != NAME_METRIC ||
-		    !db_id(db_select(s, err, "SELECT id FROM series WHERE metric = ? LIMIT 1", "s",
-				     f->former)))
+		    !sqlite_id(sqlite_select(s, err,
+					     "SELECT id FROM series WHERE metric = ? LIMIT 1", "s",
+					     f->former)))
 			continue;
-		db_run(s, err, "UPDATE OR IGNORE series SET metric = ? WHERE metric = ?", "ss",
-		       f->current, f->former);
+		sqlite_run(s, err, "UPDATE OR IGNORE series SET metric = ? WHERE metric = ?", "ss",
+			   f->current, f->former);
 	}
 	return err->status;
 }
@@ -468,7 +470,7 @@ static enum status rename_metrics(struct store *s, struct error *err)
  * Selects the VFS for `path`; NULL: SQLite's default, which treats missing lock support as a lock
  * held by another program, and waits. Creates the file: locks cannot be tested without it.
  */
-static const char *choose_vfs(const char *path, enum store_mode mode)
+static const char *sqlite_choose_vfs(const char *path, enum store_mode mode)
 {
 	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
 	int fd = open(path,
@@ -482,8 +484,8 @@ static const char *choose_vfs(const char *path, enum store_mode mode)
 	return without ? "unix-none" : NULL;
 }
 
-enum status store_open(struct store **out, const char *path, enum store_mode mode,
-		       struct error *err)
+enum status sqlite_store_open(struct store **out, const char *path, enum store_mode mode,
+			      struct error *err)
 {
 	struct store *s = xcalloc(1, sizeof(*s));
 	bool writable = mode != STORE_READ || access(path, W_OK) == 0;
@@ -497,32 +499,33 @@ enum status store_open(struct store **out, const char *path, enum store_mode mod
 		flags |= SQLITE_OPEN_CREATE;
 	if (mode != STORE_CREATE && access(path, F_OK) != 0)
 		error_errno(err, "%s", path);
-	else if (sqlite3_open_v2(path, &s->handle, flags, choose_vfs(path, mode)) != SQLITE_OK)
-		db_fail(s, err);
+	else if (sqlite3_open_v2(path, &s->handle, flags, sqlite_choose_vfs(path, mode)) !=
+		 SQLITE_OK)
+		sqlite_fail(s, err);
 	if (err->status == STATUS_OK) {
 		sqlite3_extended_result_codes(s->handle, 0);
 		sqlite3_busy_timeout(s->handle, BUSY_SECONDS * 1000);
-		db_run(s, err, "PRAGMA trusted_schema = OFF", "");
+		sqlite_run(s, err, "PRAGMA trusted_schema = OFF", "");
 	}
 	if (err->status == STATUS_OK)
-		db_check_version(s, mode, err);
+		sqlite_check_version(s, mode, err);
 	/* Leaves write-ahead mode, which needs shared memory, if another program has set it. */
 	if (err->status == STATUS_OK && writable)
-		db_run(s, err, "PRAGMA journal_mode = DELETE", "");
+		sqlite_run(s, err, "PRAGMA journal_mode = DELETE", "");
 	/*
 	 * In a read-only file, series are read under current names, but filters match the stored
 	 * ones.
 	 */
 	if (err->status == STATUS_OK && writable)
-		rename_metrics(s, err);
+		sqlite_rename_metrics(s, err);
 	if (err->status == STATUS_OK)
 		*out = s;
 	else
-		store_close(s);
+		sqlite_store_close(s);
 	return err->status;
 }
 
-void store_close(struct store *s)
+void sqlite_store_close(struct store *s)
 {
 	if (!s)
 		return;

@@ -21,12 +21,12 @@ static const char *const triage_words[TRIAGE_STATES + 1] = { "",         "open",
 							     "expected", "false-alarm", "tracked",
 							     "wontfix",  NULL };
 
-const char *triage_word(enum triage state)
+const char *store_notes_triage_word(enum triage state)
 {
 	return triage_words[state];
 }
 
-enum triage triage_of_word(const char *word)
+enum triage store_notes_triage_of_word(const char *word)
 {
 	for (int i = 0; i < TRIAGE_STATES; i++)
 		if (strcmp(triage_words[i], word) == 0)
@@ -36,92 +36,97 @@ enum triage triage_of_word(const char *word)
 
 enum status store_notes(struct store *s, struct history_notes *out, struct error *err)
 {
-	struct db_query *q = db_select(s, err,
-				       "SELECT id, day, series, acknowledges, text, written, "
-				       "state, person, ticket, until, host, machine, case_id, "
-				       "metric FROM note ORDER BY day, id",
-				       "");
+	struct db_query *q = sqlite_select(s, err,
+					   "SELECT id, day, series, acknowledges, text, written, "
+					   "state, person, ticket, until, host, machine, case_id, "
+					   "metric FROM note ORDER BY day, id",
+					   "");
 
 	memset(out, 0, sizeof(*out));
-	while (db_next(q)) {
+	while (sqlite_next(q)) {
 		ARRAY_GROW(out->items, out->count, out->capacity);
-		out->items[out->count++] =
-			(struct history_note){ .id = db_integer(q, 0),
-					       .day = store_day(q, 1, "the day of a note"),
-					       .series = db_integer(q, 2),
-					       .acknowledges = db_integer(q, 3) != 0,
-					       .text = store_notes_one_line(db_string(q, 4)),
-					       .written = store_text(q, 5),
-					       .state = triage_of_word(db_string(q, 6)),
-					       .by = store_notes_one_line(db_string(q, 7)),
-					       .ticket = store_notes_one_line(db_string(q, 8)),
-					       .until = store_day(q, 9, "the end of a decision"),
-					       .host = store_text(q, 10),
-					       .machine = store_text(q, 11),
-					       .case_id = store_text(q, 12),
-					       .metric = store_text(q, 13) };
+		out->items[out->count++] = (struct history_note){
+			.id = sqlite_integer(q, 0),
+			.day = sqlite_store_day(q, 1, "the day of a note"),
+			.series = sqlite_integer(q, 2),
+			.acknowledges = sqlite_integer(q, 3) != 0,
+			.text = store_notes_one_line(sqlite_string(q, 4)),
+			.written = sqlite_store_text(q, 5),
+			.state = store_notes_triage_of_word(sqlite_string(q, 6)),
+			.by = store_notes_one_line(sqlite_string(q, 7)),
+			.ticket = store_notes_one_line(sqlite_string(q, 8)),
+			.until = sqlite_store_day(q, 9, "the end of a decision"),
+			.host = sqlite_store_text(q, 10),
+			.machine = sqlite_store_text(q, 11),
+			.case_id = sqlite_store_text(q, 12),
+			.metric = sqlite_store_text(q, 13)
+		};
 	}
-	return db_end(q);
+	return sqlite_end(q);
 }
 
 enum status store_add_note(struct store *s, const struct history_note *n, struct error *err)
 {
 	if (n->series &&
-	    !db_id(db_select(s, err, "SELECT id FROM series WHERE id = ?", "i", n->series)))
+	    !sqlite_id(sqlite_select(s, err, "SELECT id FROM series WHERE id = ?", "i", n->series)))
 		return error_set(err, STATUS_USAGE, "no series %" PRId64, n->series);
-	return db_run(s, err,
-		      "INSERT INTO note (day, series, acknowledges, text, written, state, person, "
-		      "ticket, until, host, machine, case_id, metric) VALUES (?, ?, ?, ?, ?, ?, ?, "
-		      "?, ?, ?, ?, ?, ?)",
-		      "iiisssssissss", n->day, n->series, (int64_t)n->acknowledges, n->text,
-		      n->written, triage_word(n->state), n->by, n->ticket, n->until, n->host,
-		      n->machine, n->case_id, n->metric);
+	return sqlite_run(
+		s, err,
+		"INSERT INTO note (day, series, acknowledges, text, written, state, person, "
+		"ticket, until, host, machine, case_id, metric) VALUES (?, ?, ?, ?, ?, ?, ?, "
+		"?, ?, ?, ?, ?, ?)",
+		"iiisssssissss", n->day, n->series, (int64_t)n->acknowledges, n->text, n->written,
+		store_notes_triage_word(n->state), n->by, n->ticket, n->until, n->host, n->machine,
+		n->case_id, n->metric);
 }
 
-enum status store_baselines(struct store *s, struct baseline_list *out, struct error *err)
-{
-	struct db_query *q = db_select(s, err,
-				       "SELECT name, max(saved), count(*) FROM baseline GROUP BY "
-				       "name ORDER BY name",
-				       "");
-
-	memset(out, 0, sizeof(*out));
-	while (db_next(q)) {
-		ARRAY_GROW(out->items, out->count, out->capacity);
-		out->items[out->count++] =
-			(struct baseline_info){ .name = xstrdup(db_string(q, 0)),
-						.saved = xstrdup(db_string(q, 1)),
-						.results = (size_t)db_integer(q, 2) };
-	}
-	return db_end(q);
-}
-
-enum status store_add_document(struct store *s, const char *baseline, size_t position,
-			       const char *saved, const char *document, struct error *err)
-{
-	return db_run(s, err,
-		      "INSERT INTO baseline (name, position, saved, document) VALUES (?, ?, ?, ?)",
-		      "siss", baseline, (int64_t)position, saved, document);
-}
-
-enum status store_each_document(struct store *s, const char *baseline, store_document_fn *visit,
-				void *context, struct error *err)
+enum status store_notes_baselines(struct store *s, struct baseline_list *out, struct error *err)
 {
 	struct db_query *q =
-		db_select(s, err, "SELECT document FROM baseline WHERE name = ? ORDER BY position",
-			  "s", baseline);
+		sqlite_select(s, err,
+			      "SELECT name, max(saved), count(*) FROM baseline GROUP BY "
+			      "name ORDER BY name",
+			      "");
 
-	while (err->status == STATUS_OK && db_next(q))
-		visit(context, db_string(q, 0), err);
-	db_end(q);
+	memset(out, 0, sizeof(*out));
+	while (sqlite_next(q)) {
+		ARRAY_GROW(out->items, out->count, out->capacity);
+		out->items[out->count++] =
+			(struct baseline_info){ .name = xstrdup(sqlite_string(q, 0)),
+						.saved = xstrdup(sqlite_string(q, 1)),
+						.results = (size_t)sqlite_integer(q, 2) };
+	}
+	return sqlite_end(q);
+}
+
+enum status store_notes_add_document(struct store *s, const char *baseline, size_t position,
+				     const char *saved, const char *document, struct error *err)
+{
+	return sqlite_run(s, err,
+			  "INSERT INTO baseline (name, position, saved, document) VALUES (?, ?, ?, "
+			  "?)",
+			  "siss", baseline, (int64_t)position, saved, document);
+}
+
+enum status store_notes_each_document(struct store *s, const char *baseline,
+				      store_document_fn *visit, void *context, struct error *err)
+{
+	struct db_query *q =
+		sqlite_select(s, err,
+			      "SELECT document FROM baseline WHERE name = ? ORDER BY position", "s",
+			      baseline);
+
+	while (err->status == STATUS_OK && sqlite_next(q))
+		visit(context, sqlite_string(q, 0), err);
+	sqlite_end(q);
 	return err->status;
 }
 
-enum status store_remove_baseline(struct store *s, const char *baseline, bool *was_there,
-				  struct error *err)
+enum status store_notes_remove_baseline(struct store *s, const char *baseline, bool *was_there,
+					struct error *err)
 {
 	*was_there = false;
-	if (db_run(s, err, "DELETE FROM baseline WHERE name = ?", "s", baseline) == STATUS_OK)
-		*was_there = db_changes(s) > 0;
+	if (sqlite_run(s, err, "DELETE FROM baseline WHERE name = ?", "s", baseline) == STATUS_OK)
+		*was_there = sqlite_changes(s) > 0;
 	return err->status;
 }

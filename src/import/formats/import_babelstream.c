@@ -55,7 +55,7 @@ static double babelstream_unit_bytes(const char *name, size_t length)
 }
 
 /* Begins a new run and clears the state of the last one. */
-static void take_banner(struct import *import)
+static void babelstream_take_banner(struct import *import)
 {
 	struct babelstream *b = import->state;
 
@@ -66,7 +66,7 @@ static void take_banner(struct import *import)
 
 static void babelstream_take_version(struct import *import)
 {
-	import_tool(import, "BabelStream %.20s", import->v[0]);
+	building_tool(import, "BabelStream %.20s", import->v[0]);
 }
 
 /* Matches "Using CUDA device NAME", and since version 6 "CUDA Device 0: "NAME"". */
@@ -100,9 +100,9 @@ static void babelstream_take_array(struct import *import)
 	const char *size = import->v[0], *name = import->v[1];
 	double number, unit = babelstream_unit_bytes(name, strlen(name)), half;
 
-	if (!import_real(size, &number) || !(number > 0) || unit <= 0)
-		import_error(import, "expected a size, not '%.30s %.10s'", size, name);
-	half = import_half_digit(size) * unit;
+	if (!lines_real(size, &number) || !(number > 0) || unit <= 0)
+		building_error(import, "expected a size, not '%.30s %.10s'", size, name);
+	half = lines_half_digit(size) * unit;
 	b->array_bytes = number * unit;
 	for (double power = 1024; power <= 0x1p50; power *= 2)
 		if (fabs(power - number * unit) <= half)
@@ -118,7 +118,7 @@ static void babelstream_fail_case(const struct babelstream *b, struct case_resul
 }
 
 /* This line comes before or after the table, because the shell joins stdout and stderr. */
-static void take_invalid(struct import *import)
+static void babelstream_take_invalid(struct import *import)
 {
 	struct babelstream *b = import->state;
 	bool sum = text_starts_with(import->v[0], "sum");
@@ -138,7 +138,7 @@ static void babelstream_take_csv_head(struct import *import)
 	struct babelstream *b = import->state;
 	char *heading = xasprintf("function,%s", import->v[0]);
 
-	import_heading(import, heading, ',');
+	lines_heading(import, heading, ',');
 	free(heading);
 	b->began = true;
 	b->separator = ',';
@@ -153,11 +153,11 @@ static void babelstream_take_csv_head(struct import *import)
 				 "Rate"); /* as in the text form */
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
-		if (import_column(import, wanted[i], 0) < 0)
-			import_error(import, "the heading has no column '%s'", wanted[i]);
+		if (lines_column(import, wanted[i], 0) < 0)
+			building_error(import, "the heading has no column '%s'", wanted[i]);
 	if (b->unit <= 0)
-		import_error(import,
-			     "expected a column max_UNIT_per_sec, such as max_mbytes_per_sec");
+		building_error(import,
+			       "expected a column max_UNIT_per_sec, such as max_mbytes_per_sec");
 }
 
 static void babelstream_take_text_head(struct import *import)
@@ -167,10 +167,10 @@ static void babelstream_take_text_head(struct import *import)
 	b->began = true;
 	b->separator = ' ';
 	b->unit = babelstream_unit_bytes(import->v[0], strlen(import->v[0]));
-	import_heading(import, "Function Rate min_runtime Max Average", ' ');
+	lines_heading(import, "Function Rate min_runtime Max Average", ' ');
 	if (b->unit <= 0)
-		import_error(import, "expected a unit such as MBytes/sec, not '%.20s'",
-			     import->v[0]);
+		building_error(import, "expected a unit such as MBytes/sec, not '%.20s'",
+			       import->v[0]);
 }
 
 /* A CPU is not a CUDA device. A programming model without a device may run on a CPU or a GPU. */
@@ -187,13 +187,13 @@ static void babelstream_find_device(struct import *import, struct babelstream *b
 	    strstr(name, "Core(TM)"))
 		d.backend = "host";
 	else if (*name)
-		d.backend = import_backend(name);
+		d.backend = building_backend(name);
 	else if (strcmp(b->model, "CUDA") == 0 || (!*b->model && b->separator == ','))
 		d.backend = "cuda";
 	for (size_t i = 0; !*name && i < ARRAY_SIZE(of_cpu); i++)
 		if (strcmp(of_cpu[i], b->model) == 0)
 			d = (struct import_device){ .backend = "host", .name = "CPU" };
-	b->device = import_device(import, &d);
+	b->device = building_device(import, &d);
 }
 
 static void babelstream_add_case(struct import *import, struct babelstream *b,
@@ -203,15 +203,15 @@ static void babelstream_add_case(struct import *import, struct babelstream *b,
 	struct case_result *c;
 
 	babelstream_find_device(import, b);
-	c = import_case(import, "stream", &b->device, 1,
-			WORDS("operation", o->name, "precision",
-			      b->element_bytes == 8 ? "fp64" : "fp32"));
-	import_bytes(c, "size", b->array_bytes);
+	c = building_case(import, "stream", &b->device, 1,
+			  WORDS("operation", o->name, "precision",
+				b->element_bytes == 8 ? "fp64" : "fp32"));
+	building_bytes(c, "size", b->array_bytes);
 	if (b->passes)
-		import_note(c, "The value is the fastest of %zu passes.", b->passes);
-	c = import_named(import, c);
-	import_metric(c, "stream.bandwidth", "B/s", rate);
-	import_metric(c, "stream.time", "s", shortest);
+		building_note(c, "The value is the fastest of %zu passes.", b->passes);
+	c = building_named(import, c);
+	building_metric(c, "stream.bandwidth", "B/s", rate);
+	building_metric(c, "stream.time", "s", shortest);
 	babelstream_fail_case(b, c);
 }
 
@@ -221,7 +221,7 @@ static void babelstream_check_row(struct import *import, struct babelstream *b,
 				  const char *time)
 {
 	double moved = rate * strtod(time, NULL), wanted = o->arrays * b->array_bytes;
-	double slack = 0.02 * wanted + 2 * import_half_digit(time) * rate;
+	double slack = 0.02 * wanted + 2 * lines_half_digit(time) * rate;
 
 	if (fabs(moved - wanted) <= slack)
 		return;
@@ -229,19 +229,19 @@ static void babelstream_check_row(struct import *import, struct babelstream *b,
 	if (b->separator == ' ' && fabs(moved - wanted * MEBI) <= slack)
 		b->array_bytes *= MEBI;
 	else
-		import_error(import,
-			     "%.4g B/s during %s s do not give the %.4g bytes that %s moves; the "
-			     "columns may be in another order",
-			     rate, time, wanted, o->name);
+		building_error(import,
+			       "%.4g B/s during %s s do not give the %.4g bytes that %s moves; the "
+			       "columns may be in another order",
+			       rate, time, wanted, o->name);
 }
 
 static double babelstream_number(struct import *import, const char *column)
 {
-	const char *cell = import_cell(import, column, 0);
+	const char *cell = lines_cell(import, column, 0);
 	double value;
 
-	if (!import_real(cell, &value) || value <= 0)
-		import_error(import, "expected a number above 0, not '%.40s'", cell);
+	if (!lines_real(cell, &value) || value <= 0)
+		building_error(import, "expected a number above 0, not '%.40s'", cell);
 	return value;
 }
 
@@ -255,19 +255,19 @@ static void babelstream_take_row(struct import *import, struct babelstream *b)
 		if (strcasecmp(operations[i].name, import->fields[0]) == 0)
 			o = &operations[i];
 	if (!o) { /* nstream, init, ... */
-		import_left_out(import, "%s", import->fields[0]);
+		building_left_out(import, "%s", import->fields[0]);
 		return;
 	}
 	if (b->element_bytes != 4 && b->element_bytes != 8 && b->separator == ',')
-		import_error(import, "expected sizeof 4 or 8, not '%.40s'",
-			     import_cell(import, "sizeof", 0));
+		building_error(import, "expected sizeof 4 or 8, not '%.40s'",
+			       lines_cell(import, "sizeof", 0));
 	else if (b->element_bytes != 4 && b->element_bytes != 8)
-		import_error(import, "the size of an element is unknown, because the line "
-				     "'Precision: ...' is missing");
+		building_error(import, "the size of an element is unknown, because the line "
+				       "'Precision: ...' is missing");
 	if (b->array_bytes <= 0)
-		import_error(import, "the size of the arrays is unknown, because the line 'Array "
-				     "size: ...' is missing");
-	babelstream_check_row(import, b, o, rate, import_cell(import, "min_runtime", 0));
+		building_error(import, "the size of the arrays is unknown, because the line 'Array "
+				       "size: ...' is missing");
+	babelstream_check_row(import, b, o, rate, lines_cell(import, "min_runtime", 0));
 	babelstream_add_case(import, b, o, rate, shortest);
 }
 
@@ -276,10 +276,10 @@ static void babelstream_read_csv_setup(struct import *import, struct babelstream
 {
 	double passes, elements = babelstream_number(import, "n_elements");
 
-	if (!import_real(import_cell(import, "sizeof", 0), &b->element_bytes))
+	if (!lines_real(lines_cell(import, "sizeof", 0), &b->element_bytes))
 		b->element_bytes = 0;
 	b->array_bytes = elements * b->element_bytes;
-	if (import_real(import_cell(import, "num_times", 0), &passes) && passes > 0 && passes < 1e9)
+	if (lines_real(lines_cell(import, "num_times", 0), &passes) && passes > 0 && passes < 1e9)
 		b->passes = (size_t)passes;
 }
 
@@ -291,13 +291,14 @@ static void babelstream_take_line(struct import *import)
 
 	if (!b->began)
 		return;
-	count = import_row(import, import->v[0], b->separator, IMPORT_FIELDS);
+	count = lines_row(import, import->v[0], b->separator, IMPORT_FIELDS);
 	/* Lines of other programs may follow the table. */
-	if (count < 2 || (b->separator == ' ' && (count != import->column_count ||
-						  !import_real(import->fields[1], &rate))))
+	if (count < 2 || (b->separator == ' ' &&
+			  (count != import->column_count || !lines_real(import->fields[1], &rate))))
 		return;
 	if (count != import->column_count) {
-		import_error(import, "expected %zu columns, not %zu", import->column_count, count);
+		building_error(import, "expected %zu columns, not %zu", import->column_count,
+			       count);
 		return;
 	}
 	if (b->separator == ',')
@@ -306,7 +307,7 @@ static void babelstream_take_line(struct import *import)
 }
 
 static const struct import_rule stream_lines[] = {
-	{ "BabelStream", take_banner },
+	{ "BabelStream", babelstream_take_banner },
 	{ "Version: %w", babelstream_take_version },
 	{ "Implementation: %r", .fact = "programming model", INTO(struct babelstream, model) },
 	{ "Using * device %r", babelstream_take_device },
@@ -315,26 +316,26 @@ static const struct import_rule stream_lines[] = {
 	{ "Precision: %w", babelstream_take_precision },
 	{ "Running kernels %d times", babelstream_take_passes },
 	{ "Array size: %w %w", babelstream_take_array },
-	{ "Validation failed on %r", take_invalid },
-	{ "FAILED validation of %r", take_invalid },
+	{ "Validation failed on %r", babelstream_take_invalid },
+	{ "FAILED validation of %r", babelstream_take_invalid },
 	{ "function,%r", babelstream_take_csv_head },
 	{ "Function %w/s", babelstream_take_text_head },
 	{ "%r", babelstream_take_line },
 	{ 0 },
 };
 
-static void stream_finish(struct import *import)
+static void babelstream_stream_finish(struct import *import)
 {
 	const struct babelstream *b = import->state;
 
 	if (*b->failed && b->began)
-		import_fact(import, "validation", b->failed);
+		building_fact(import, "validation", b->failed);
 	if (!b->began)
-		import_error(import,
-			     "the file has no table, because no line begins with 'function,' or "
-			     "'Function '%s%.200s",
-			     import->failure ? "; a program failed: " : "",
-			     import->failure ? import->failure : "");
+		building_error(import,
+			       "the file has no table, because no line begins with 'function,' or "
+			       "'Function '%s%.200s",
+			       import->failure ? "; a program failed: " : "",
+			       import->failure ? import->failure : "");
 }
 
 const struct import_format import_babelstream = {
@@ -346,5 +347,5 @@ const struct import_format import_babelstream = {
 	.tool = "BabelStream",
 	.rules = stream_lines,
 	.state_bytes = sizeof(struct babelstream),
-	.finish = stream_finish,
+	.finish = babelstream_stream_finish,
 };

@@ -23,7 +23,7 @@ struct burner {
 };
 
 /* "Initialized device 0 with 81079 MB of memory (...), using FLOATS, using Tensor Cores" */
-static void take_burn_device(struct import *import)
+static void gpu_burn_take_device(struct import *import)
 {
 	struct burner *b = import->state;
 
@@ -54,7 +54,7 @@ static bool gpu_burn_next_number(char **at, double *value, double *rate)
 }
 
 /* "40%  proc'd: 2261 (7150 Gflop/s) - 0 (0 Gflop/s)   errors: 0 - 0   temps: 45 C - 44 C" */
-static void take_burn_progress(struct import *import)
+static void gpu_burn_take_progress(struct import *import)
 {
 	struct burner *b = import->state;
 	char *at = import->v[1];
@@ -86,7 +86,7 @@ static void take_burn_progress(struct import *import)
 			b->gpus[i].hottest = (int)value;
 }
 
-static void take_burn_verdict(struct import *import)
+static void gpu_burn_take_verdict(struct import *import)
 {
 	struct burner *b = import->state;
 	size_t number = strtoul(import->v[0], NULL, 10);
@@ -98,19 +98,19 @@ static void take_burn_verdict(struct import *import)
 	b->count = number >= b->count ? number + 1 : b->count;
 }
 
-static void add_burned(struct import *import, const struct burner *b, size_t i)
+static void gpu_burn_add(struct import *import, const struct burner *b, size_t i)
 {
 	const struct burned *g = &b->gpus[i];
-	size_t device = import_gpu(import, i + b->first);
-	struct case_result *c = import_case(import, "burn", &device, 1,
-					    WORDS("tool", "gpu-burn", "load",
-						  *b->precision ? b->precision : "fp32"));
+	size_t device = building_gpu(import, i + b->first);
+	struct case_result *c = building_case(import, "burn", &device, 1,
+					      WORDS("tool", "gpu-burn", "load",
+						    *b->precision ? b->precision : "fp32"));
 
-	c = import_named(import, c);
+	c = building_named(import, c);
 	for (size_t k = 0; k < g->count; k++)
-		import_metric(c, "burn.throughput", "FLOP/s", g->rates[k]);
+		building_metric(c, "burn.throughput", "FLOP/s", g->rates[k]);
 	if (g->hottest)
-		import_note(c, "Maximum temperature: %d °C.", g->hottest);
+		building_note(c, "Maximum temperature: %d °C.", g->hottest);
 	if (g->faulty || g->errors > 0)
 		import_failed(c, "gpu-burn found %.0f errors%s", g->errors,
 			      g->faulty ? ": FAULTY" : "");
@@ -119,30 +119,30 @@ static void add_burned(struct import *import, const struct burner *b, size_t i)
 	else if (!g->count)
 		import_broken(c, "gpu-burn reports no work for this GPU");
 	if (!g->summarised)
-		import_incomplete(import, "gpu-burn printed no verdict for GPU %zu", i);
+		building_incomplete(import, "gpu-burn printed no verdict for GPU %zu", i);
 }
 
 static const struct import_rule burn_lines[] = {
-	{ "GPU %d: %t (UUID: %w)", import_take_gpu },
-	{ "GPU %d: %w", take_burn_verdict },
-	{ "Initialized device %d with * using %r", take_burn_device },
-	{ "%n%% proc'd: %t errors: %t temps: %r", take_burn_progress },
+	{ "GPU %d: %t (UUID: %w)", lines_take_gpu },
+	{ "GPU %d: %w", gpu_burn_take_verdict },
+	{ "Initialized device %d with * using %r", gpu_burn_take_device },
+	{ "%n%% proc'd: %t errors: %t temps: %r", gpu_burn_take_progress },
 	{ "Tested %d GPU", INTO(struct burner, concluded) },
 	{ "No clients are alive", INTO(struct burner, aborted) },
 	{ 0 },
 };
 
-static void burn_finish(struct import *import)
+static void gpu_burn_finish(struct import *import)
 {
 	struct burner *b = import->state;
 
 	if (b->first + b->count > IMPORT_GPUS)
 		b->first = 0;
 	for (size_t i = 0; i < b->count; i++)
-		add_burned(import, b, i);
+		gpu_burn_add(import, b, i);
 }
 
-static void burn_release(void *state)
+static void gpu_burn_release(void *state)
 {
 	for (size_t i = 0; i < IMPORT_GPUS; i++)
 		free(((struct burner *)state)->gpus[i].rates);
@@ -156,6 +156,6 @@ const struct import_format import_gpu_burn = {
 	.tool = "gpu-burn",
 	.rules = burn_lines,
 	.state_bytes = sizeof(struct burner),
-	.finish = burn_finish,
-	.release = burn_release,
+	.finish = gpu_burn_finish,
+	.release = gpu_burn_release,
 };

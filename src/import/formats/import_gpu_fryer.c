@@ -15,30 +15,30 @@ struct fryer {
 };
 
 /* "Using precision(s): BF16 FP8": several ran at the same time, and no rate names its precision. */
-static void take_fryer_precision(struct import *import)
+static void gpu_fryer_take_precision(struct import *import)
 {
 	struct fryer *f = import->state;
 
 	snprintf(f->precision, sizeof(f->precision), "%s", import->v[0]);
 	if (strpbrk(f->precision, " ,"))
-		import_error(import,
-			     "gpu-fryer ran several precisions (%.40s) and does not print the "
-			     "precision of each rate; run it with one precision",
-			     import->v[0]);
+		building_error(import,
+			       "gpu-fryer ran several precisions (%.40s) and does not print the "
+			       "precision of each rate; run it with one precision",
+			       import->v[0]);
 	for (char *p = f->precision; *p; p++)
 		*p = (char)tolower((unsigned char)*p);
 }
 
-static struct case_result *fryer_case(struct import *import)
+static struct case_result *gpu_fryer_case(struct import *import)
 {
 	struct fryer *f = import->state;
 	size_t number = strtoul(import->v[0], NULL, 10) % IMPORT_GPUS;
-	size_t device = import_gpu(import, number);
-	struct case_result *c = import_case(import, "burn", &device, 1,
-					    WORDS("tool", "gpu-fryer", "load",
-						  *f->precision ? f->precision : "unknown"));
+	size_t device = building_gpu(import, number);
+	struct case_result *c = building_case(import, "burn", &device, 1,
+					      WORDS("tool", "gpu-fryer", "load",
+						    *f->precision ? f->precision : "unknown"));
 
-	c = import_named(import, c);
+	c = building_named(import, c);
 	f->last = (size_t)(c - import->result->cases);
 	f->last_gpu = number;
 	f->has_last = true;
@@ -46,57 +46,57 @@ static struct case_result *fryer_case(struct import *import)
 }
 
 /* "GPU #7: 51494 Gflops/s (min: 50577.53, max: 51677.05, dev: 51493.79)" */
-static void take_fryer_rate(struct import *import)
+static void gpu_fryer_take_rate(struct import *import)
 {
-	struct case_result *c = fryer_case(import);
+	struct case_result *c = gpu_fryer_case(import);
 	char **v = import->v;
 	double rate;
 
-	if (!import_real(v[1], &rate) || rate < 0) {
-		import_error(import, "expected a rate, not '%.40s'", v[1]);
+	if (!lines_real(v[1], &rate) || rate < 0) {
+		building_error(import, "expected a rate, not '%.40s'", v[1]);
 	} else if (rate == 0) {
 		import_failed(c, "gpu-fryer measured 0 Gflops/s");
 	} else {
-		import_metric(c, "burn.throughput", "FLOP/s", rate * 1e9);
+		building_metric(c, "burn.throughput", "FLOP/s", rate * 1e9);
 		if (!c->metrics[0].series[0]) /* not a repetition */
-			import_note(c, "Range: %.20s to %.20s Gflops/s.", v[2], v[3]);
+			building_note(c, "Range: %.20s to %.20s Gflops/s.", v[2], v[3]);
 	}
 }
 
 /* "Throttling HW: false, Thermal SW: true, Thermal HW: false" */
-static void take_fryer_detail(struct import *import)
+static void gpu_fryer_take_detail(struct import *import)
 {
 	struct fryer *f = import->state;
 
 	if (!f->has_last || !strstr(import->v[0], "true") || f->throttled[f->last_gpu])
 		return;
 	f->throttled[f->last_gpu] = true;
-	import_note(&import->result->cases[f->last], "Throttling HW: %s.", import->v[0]);
+	building_note(&import->result->cases[f->last], "Throttling HW: %s.", import->v[0]);
 }
 
 /* "  - GPU 3 - GPU is throttled. ..." */
-static void take_fryer_problem(struct import *import)
+static void gpu_fryer_take_problem(struct import *import)
 {
 	if (((struct fryer *)import->state)->concluded)
-		import_failed(fryer_case(import), "gpu-fryer reports: %s", import->v[1]);
+		import_failed(gpu_fryer_case(import), "gpu-fryer reports: %s", import->v[1]);
 }
 
 static const struct import_rule fryer_lines[] = {
-	{ "Detected GPU #%d: \"%t\" (%w)", import_take_gpu },
-	{ "Detected GPU #%d: %t (%w)", import_take_gpu },
-	{ "Using precision(s): %r", take_fryer_precision },
-	{ "GPU #%d: %n Gflops/s (min: %n, max: %n,", take_fryer_rate },
-	{ "Throttling HW: %r", take_fryer_detail },
+	{ "Detected GPU #%d: \"%t\" (%w)", lines_take_gpu },
+	{ "Detected GPU #%d: %t (%w)", lines_take_gpu },
+	{ "Using precision(s): %r", gpu_fryer_take_precision },
+	{ "GPU #%d: %n Gflops/s (min: %n, max: %n,", gpu_fryer_take_rate },
+	{ "Throttling HW: %r", gpu_fryer_take_detail },
 	{ "All GPUs seem healthy", INTO(struct fryer, concluded) },
 	{ "Some GPUs are not healthy", INTO(struct fryer, concluded) },
-	{ "- GPU %d - %r", take_fryer_problem },
+	{ "- GPU %d - %r", gpu_fryer_take_problem },
 	{ 0 },
 };
 
-static void fryer_finish(struct import *import)
+static void gpu_fryer_finish(struct import *import)
 {
 	if (!((struct fryer *)import->state)->concluded)
-		import_incomplete(import, "gpu-fryer printed no verdict");
+		building_incomplete(import, "gpu-fryer printed no verdict");
 }
 
 const struct import_format import_gpu_fryer = {
@@ -108,5 +108,5 @@ const struct import_format import_gpu_fryer = {
 	.tool = "gpu-fryer",
 	.rules = fryer_lines,
 	.state_bytes = sizeof(struct fryer),
-	.finish = fryer_finish,
+	.finish = gpu_fryer_finish,
 };

@@ -18,12 +18,12 @@ struct mamf {
 	bool confirmed[2]; /* whether the row of MAMF, of MSMF was read */
 };
 
-static void take_mamf_start(struct import *import)
+static void mamf_finder_take_start(struct import *import)
 {
-	import_started(import, import->v[0]);
+	building_started(import, import->v[0]);
 }
 
-static void take_mamf_type(struct import *import)
+static void mamf_finder_take_type(struct import *import)
 {
 	static const char *const types[][2] = {
 		{ "bfloat16", "bf16" }, { "float16", "fp16" }, { "float32", "fp32" },
@@ -40,30 +40,30 @@ static void take_mamf_type(struct import *import)
 }
 
 /* `load` is "boost" or "sustained"; NULL for versions that do not distinguish them. */
-static void mamf_add_rate(struct import *import, const char *shape, const char *load,
-			  const char *rate)
+static void mamf_finder_add_rate(struct import *import, const char *shape, const char *load,
+				 const char *rate)
 {
 	const struct mamf *m = import->state;
-	const struct import_device d = { .backend = import_backend(m->name), .name = m->name };
-	size_t device = import_device(import, &d);
+	const struct import_device d = { .backend = building_backend(m->name), .name = m->name };
+	size_t device = building_device(import, &d);
 	unsigned x = 0, y = 0, z = 0;
 	char size[40];
 	struct case_result *c;
 	double tflops;
 
 	if (sscanf(shape, "%9ux%9ux%9u", &x, &y, &z) != 3)
-		import_error(import, "expected a shape, not '%.40s'", shape);
+		building_error(import, "expected a shape, not '%.40s'", shape);
 	if (x == y && y == z)
 		snprintf(size, sizeof(size), "%u", x);
 	else
 		snprintf(size, sizeof(size), "%ux%ux%u", x, y, z);
-	c = import_case(import, "matmul", &device, 1,
-			WORDS("precision", *m->precision ? m->precision : "unknown", "size", size,
-			      "implementation", "pytorch", "load", load));
-	c = import_named(import, c);
-	if (!import_real(rate, &tflops))
-		import_error(import, "expected a rate, not '%.20s'", rate);
-	import_metric(c, "matmul.throughput", "FLOP/s", tflops * 1e12);
+	c = building_case(import, "matmul", &device, 1,
+			  WORDS("precision", *m->precision ? m->precision : "unknown", "size", size,
+				"implementation", "pytorch", "load", load));
+	c = building_named(import, c);
+	if (!lines_real(rate, &tflops))
+		building_error(import, "expected a rate, not '%.20s'", rate);
+	building_metric(c, "matmul.throughput", "FLOP/s", tflops * 1e12);
 	if (tflops <= 0)
 		import_failed(c, "mamf-finder measured 0 TFLOPS");
 }
@@ -72,29 +72,29 @@ static void mamf_add_rate(struct import *import, const char *shape, const char *
  * "     1 |  720.1(mean)  722.3(median)  731.0(max) @ 4096x4096x4096 | best: ..."; first versions:
  * "     1 |  720.1 TFLOPS @ 4096x4096x4096 | best: ..."
  */
-static void mamf_take_shape(struct import *import)
+static void mamf_finder_take_shape(struct import *import)
 {
 	bool old = !import->v[3];
 
 	((struct mamf *)import->state)->rows = true;
-	mamf_add_rate(import, import->v[old ? 2 : 4], NULL, import->v[old ? 1 : 2]);
+	mamf_finder_add_rate(import, import->v[old ? 2 : 4], NULL, import->v[old ? 1 : 2]);
 }
 
 /* The rows contain the best shape, unless only the end of the output was kept. */
-static void mamf_take_best(struct import *import)
+static void mamf_finder_take_best(struct import *import)
 {
 	struct mamf *m = import->state;
 
 	m->concluded = true;
 	if (!m->rows)
-		mamf_add_rate(import, import->v[1], NULL, import->v[0]);
+		mamf_finder_add_rate(import, import->v[1], NULL, import->v[0]);
 }
 
 /*
  * "4096x4096x4096  743.0  679  1792  1.6%  749.6 743.2 743.0  <- MSMF": the runs are samples. For
  * MAMF the output has only the highest bursts, so its mean has no samples.
  */
-static void mamf_take_confirmed(struct import *import)
+static void mamf_finder_take_confirmed(struct import *import)
 {
 	struct mamf *m = import->state;
 	char *rest = import->v[1], *runs;
@@ -104,47 +104,47 @@ static void mamf_take_confirmed(struct import *import)
 	if (!sustained && !text_ends_with(rest, "<- MAMF"))
 		return;
 	runs = sustained ? strchr(rest, '%') : NULL;
-	count = import_row(import, runs ? runs + 1 : rest, ' ', IMPORT_FIELDS);
+	count = lines_row(import, runs ? runs + 1 : rest, ' ', IMPORT_FIELDS);
 	if (count < 3)
-		import_error(import, "expected a rate");
+		building_error(import, "expected a rate");
 	m->confirmed[sustained] = true;
 	count = runs ? count - 2 : 1;
-	for (size_t i = 0; !import_stopped(import) && i < count; i++)
-		mamf_add_rate(import, import->v[0], sustained ? "sustained" : "boost",
-			      import->fields[i]);
+	for (size_t i = 0; !building_stopped(import) && i < count; i++)
+		mamf_finder_add_rate(import, import->v[0], sustained ? "sustained" : "boost",
+				     import->fields[i]);
 }
 
 /* "MSMF (max sustainable, saturated):   743 TFLOPS @ 4096x4096x4096 (MxNxK)  679W 1792MHz" */
-static void mamf_take_headline(struct import *import)
+static void mamf_finder_take_headline(struct import *import)
 {
 	struct mamf *m = import->state;
 	bool sustained = text_starts_with(import->v[0], "max sustainable");
 
 	m->concluded = true;
 	if (!m->confirmed[sustained])
-		mamf_add_rate(import, import->v[2], sustained ? "sustained" : "boost",
-			      import->v[1]);
+		mamf_finder_add_rate(import, import->v[2], sustained ? "sustained" : "boost",
+				     import->v[1]);
 }
 
 static const struct import_rule mamf_lines[] = {
-	{ "Benchmark started on %r", take_mamf_start },
-	{ "*Dtype: %w", take_mamf_type },
+	{ "Benchmark started on %r", mamf_finder_take_start },
+	{ "*Dtype: %w", mamf_finder_take_type },
 	{ "- _CudaDeviceProperties(name='%t'", INTO(struct mamf, name) },
-	{ "%d | %n(mean) %n(median) %n(max) @ %w", mamf_take_shape },
-	{ "%d | %n TFLOPS @ %w", mamf_take_shape },
-	{ "MAMF (%t): %n TFLOPS @ %w", mamf_take_headline },
-	{ "MSMF (%t): %n TFLOPS @ %w", mamf_take_headline },
-	{ "median: %n TFLOPS @ %w", mamf_take_best },
-	{ "The best outcome was %n TFLOPS @ %w", mamf_take_best },
-	{ "%w %r", mamf_take_confirmed },
+	{ "%d | %n(mean) %n(median) %n(max) @ %w", mamf_finder_take_shape },
+	{ "%d | %n TFLOPS @ %w", mamf_finder_take_shape },
+	{ "MAMF (%t): %n TFLOPS @ %w", mamf_finder_take_headline },
+	{ "MSMF (%t): %n TFLOPS @ %w", mamf_finder_take_headline },
+	{ "median: %n TFLOPS @ %w", mamf_finder_take_best },
+	{ "The best outcome was %n TFLOPS @ %w", mamf_finder_take_best },
+	{ "%w %r", mamf_finder_take_confirmed },
 	{ 0 },
 };
 
-static void mamf_finish(struct import *import)
+static void mamf_finder_finish(struct import *import)
 {
 	if (!((struct mamf *)import->state)->concluded)
-		import_incomplete(import,
-				  "mamf-finder was stopped before it printed the best shape");
+		building_incomplete(import,
+				    "mamf-finder was stopped before it printed the best shape");
 }
 
 const struct import_format import_mamf_finder = {
@@ -155,5 +155,5 @@ const struct import_format import_mamf_finder = {
 	.tool = "mamf-finder",
 	.rules = mamf_lines,
 	.state_bytes = sizeof(struct mamf),
-	.finish = mamf_finish,
+	.finish = mamf_finder_finish,
 };

@@ -31,7 +31,7 @@ static struct nccl_test *nccl_text_head_of_test(struct import *import)
 	struct nccl_log *log = import->state;
 
 	if (!log->test || log->test->rank_count || log->test->headed || log->test->broken) {
-		log->test = nccl_begin_test(&log->file, import->line);
+		log->test = nccl_build_begin_test(&log->file, import->line);
 		log->test->mentioned = log->mentioned;
 		import->column_count = 0;
 		log->in_place = false;
@@ -52,25 +52,25 @@ static void nccl_text_take_version(struct import *import)
 	double library;
 
 	nccl_text_head_of_test(import);
-	import_tool(import, "nccl-tests %.20s (text)", import->v[0]);
-	if (import->v[1] && import_real(import->v[1], &library))
-		nccl_version_fact(import, library);
+	building_tool(import, "nccl-tests %.20s (text)", import->v[0]);
+	if (import->v[1] && lines_real(import->v[1], &library))
+		nccl_build_version_fact(import, library);
 }
 
-static void take_rccl(struct import *import)
+static void nccl_text_take_rccl(struct import *import)
 {
 	nccl_text_current_test(import);
 	((struct nccl_log *)import->state)->file.backend = "hip";
-	import_tool(import, "rccl-tests %.60s (text)", import->v[0]);
+	building_tool(import, "rccl-tests %.60s (text)", import->v[0]);
 }
 
-static void take_program(struct import *import)
+static void nccl_text_take_program(struct import *import)
 {
 	struct nccl_test *t = nccl_text_head_of_test(import);
 
-	t->collective = nccl_collective(import->v[0]);
+	t->collective = nccl_build_collective(import->v[0]);
 	if (!t->collective)
-		import_error(import, "'%.60s' is not a known collective", import->v[0]);
+		building_error(import, "'%.60s' is not a known collective", import->v[0]);
 }
 
 /* "# nThread 1 nGpus 8 minBytes 8 ... warmup iters: 5 iters: 20 ... graph: 0" */
@@ -95,7 +95,7 @@ static void nccl_text_take_setup(struct import *import)
 		       (strncmp(p - 6, "warmup", 6) == 0 || strncmp(p - 3, "agg", 3) == 0))
 			p = strstr(p + 1, facts[i][0]);
 		if (p && sscanf(p + strlen(facts[i][0]), "%15s", word) == 1)
-			import_fact(import, facts[i][1], word);
+			building_fact(import, facts[i][1], word);
 	}
 }
 
@@ -115,16 +115,16 @@ static void nccl_text_take_rank(struct import *import)
 		return;
 	/* A list after a table belongs to another test whose heading was lost. */
 	if (!t || t->rows || t->concluded)
-		t = log->test = nccl_begin_test(&log->file, import->line);
+		t = log->test = nccl_build_begin_test(&log->file, import->line);
 	t->mentioned = log->mentioned;
-	nccl_add_rank(t, (struct nccl_rank){ .rank = atoi(import->v[0]),
-					     .group = grouped ? atoi(import->v[1]) : 0,
-					     .host = rest[1],
-					     .device = atoi(rest[2]),
-					     /* "[0x06]" of old versions is no address. */
-					     .pci = strchr(rest[3], ':') ? rest[3] : "",
-					     .name = rest[4],
-					     .line = import->line });
+	nccl_build_add_rank(t, (struct nccl_rank){ .rank = atoi(import->v[0]),
+						   .group = grouped ? atoi(import->v[1]) : 0,
+						   .host = rest[1],
+						   .device = atoi(rest[2]),
+						   /* "[0x06]" of old versions is no address. */
+						   .pci = strchr(rest[3], ':') ? rest[3] : "",
+						   .name = rest[4],
+						   .line = import->line });
 }
 
 static void nccl_text_take_heading(struct import *import)
@@ -133,16 +133,16 @@ static void nccl_text_take_heading(struct import *import)
 	bool redop, root;
 	char *heading = xasprintf("size count %s", import->v[0]);
 
-	import_heading(import, heading, ' ');
+	lines_heading(import, heading, ' ');
 	free(heading);
-	redop = import_column(import, "redop", 0) >= 0;
-	root = import_column(import, "root", 0) >= 0;
-	log->words = import->column_count + (import_column(import, "timestamp", 0) >= 0);
-	log->of_cpu = import_column(import, "cputime", 0) >= 0;
-	if (import_column(import, "time", 0) < 0 && !log->of_cpu)
-		import_error(import, "the heading has no column 'time'");
-	if (import_column(import, "algbw", 0) < 0 || import_column(import, "busbw", 0) < 0)
-		import_error(import, "the heading has no columns 'algbw' and 'busbw'");
+	redop = lines_column(import, "redop", 0) >= 0;
+	root = lines_column(import, "root", 0) >= 0;
+	log->words = import->column_count + (lines_column(import, "timestamp", 0) >= 0);
+	log->of_cpu = lines_column(import, "cputime", 0) >= 0;
+	if (lines_column(import, "time", 0) < 0 && !log->of_cpu)
+		building_error(import, "the heading has no column 'time'");
+	if (lines_column(import, "algbw", 0) < 0 || lines_column(import, "busbw", 0) < 0)
+		building_error(import, "the heading has no columns 'algbw' and 'busbw'");
 	nccl_text_current_test(import)->headed = true;
 	log->columns = redop && root ? "redop root" : redop ? "redop" : root ? "root" : "";
 }
@@ -157,7 +157,7 @@ static struct nccl_test *nccl_text_conclude(struct import *import, const char *w
 	if (!strstr(import->v[1], "FAILED"))
 		return t;
 	snprintf(words, sizeof(words), "%s : %.20s FAILED", what, import->v[0]);
-	nccl_set_words(&t->failed, words);
+	nccl_build_set_words(&t->failed, words);
 	return t;
 }
 
@@ -176,7 +176,7 @@ static void nccl_text_take_average(struct import *import)
 
 static void nccl_text_take_error(struct import *import)
 {
-	nccl_set_words(&nccl_text_current_test(import)->broken, import->v[0]);
+	nccl_build_set_words(&nccl_text_current_test(import)->broken, import->v[0]);
 }
 
 /* Finds a failure message anywhere in a line, also after an incomplete row. */
@@ -192,14 +192,14 @@ static bool nccl_text_read_failure(struct import *import, const char *text)
 		const char *mark = strstr(text, own[i]);
 
 		if (mark) {
-			nccl_set_words(&nccl_text_current_test(import)->broken, mark);
+			nccl_build_set_words(&nccl_text_current_test(import)->broken, mark);
 			return true;
 		}
 	}
 	/* While a test runs, a launcher's failure message belongs to it. */
-	if (!log->test || log->test->concluded || !import_is_failure(text))
+	if (!log->test || log->test->concluded || !lines_is_failure(text))
 		return false;
-	nccl_set_words(&log->test->broken, text);
+	nccl_build_set_words(&log->test->broken, text);
 	return true;
 }
 
@@ -224,13 +224,13 @@ static bool nccl_text_is_type(const char *word)
  * Assigns fields to columns. Old versions print blanks for an operation that does not apply, and a
  * test measured only in place leaves the other columns empty. False: the row is incomplete.
  */
-static bool align_fields(struct import *import, size_t words)
+static bool nccl_text_align_fields(struct import *import, size_t words)
 {
 	static char nothing[] = "";
 	size_t count = import->field_count;
 	char **fields = import->fields;
-	int redop = import_column(import, "redop", 0);
-	int time = import_column(import, "time", 0), other = import_column(import, "time", 1);
+	int redop = lines_column(import, "redop", 0);
+	int time = lines_column(import, "time", 0), other = lines_column(import, "time", 1);
 	size_t place = other > 0 ? (size_t)(other - time) : 0, at, blanks;
 
 	if (count == words)
@@ -254,53 +254,53 @@ static void nccl_text_read_place(struct import *import, struct nccl_row row, boo
 {
 	struct nccl_log *log = import->state;
 	int nth = in_place && !log->in_place;
-	const char *time = import_cell(import, "time", nth);
-	const char *algbw = import_cell(import, "algbw", nth);
-	const char *busbw = import_cell(import, "busbw", nth);
-	char *wrong = import_cell(import, "#wrong", nth);
+	const char *time = lines_cell(import, "time", nth);
+	const char *algbw = lines_cell(import, "algbw", nth);
+	const char *busbw = lines_cell(import, "busbw", nth);
+	char *wrong = lines_cell(import, "#wrong", nth);
 
 	if (!*time)
 		return;
-	if (!import_real(time, &row.time_us) || !import_real(algbw, &row.algbw_gbs) ||
-	    !import_real(busbw, &row.busbw_gbs))
-		import_error(import, "expected time, algbw and busbw, not '%.20s %.20s %.20s'",
-			     time, algbw, busbw);
+	if (!lines_real(time, &row.time_us) || !lines_real(algbw, &row.algbw_gbs) ||
+	    !lines_real(busbw, &row.busbw_gbs))
+		building_error(import, "expected time, algbw and busbw, not '%.20s %.20s %.20s'",
+			       time, algbw, busbw);
 	if (!(row.time_us > 0) || row.algbw_gbs < 0 || row.busbw_gbs < 0)
-		import_error(import,
-			     "expected a time above 0 and bandwidths of at least 0, not '%.20s "
-			     "%.20s %.20s'",
-			     time, algbw, busbw);
+		building_error(import,
+			       "expected a time above 0 and bandwidths of at least 0, not '%.20s "
+			       "%.20s %.20s'",
+			       time, algbw, busbw);
 	row.in_place = in_place;
 	row.counted = *wrong;
 	if (!row.counted)
-		wrong = import_cell(import, "error", nth);
+		wrong = lines_cell(import, "error", nth);
 	wrong[strcspn(wrong, "*")] = '\0'; /* RCCL marks out-of-bounds values with '*' */
-	if (!import_real(wrong, &row.wrong))
+	if (!lines_real(wrong, &row.wrong))
 		row.wrong = NAN;
 	if (row.wrong < 0)
-		import_error(import, "expected a number of wrong elements, not '%.20s'", wrong);
-	row.time_half = import_half_digit(time);
-	row.algbw_half = import_half_digit(algbw);
-	row.busbw_half = import_half_digit(busbw);
-	nccl_add_row(&log->file, &row);
+		building_error(import, "expected a number of wrong elements, not '%.20s'", wrong);
+	row.time_half = lines_half_digit(time);
+	row.algbw_half = lines_half_digit(algbw);
+	row.busbw_half = lines_half_digit(busbw);
+	nccl_build_add_row(&log->file, &row);
 }
 
 static void nccl_text_read_cells(struct import *import, struct nccl_log *log)
 {
 	struct nccl_row row = { .test = log->file.test_count - 1, .line = import->line };
-	const char *root = import_cell(import, "root", 0);
+	const char *root = lines_cell(import, "root", 0);
 
-	if (!import_real(import->fields[0], &row.bytes))
-		import_error(import, "expected a size, not '%.40s'", import->fields[0]);
+	if (!lines_real(import->fields[0], &row.bytes))
+		building_error(import, "expected a size, not '%.40s'", import->fields[0]);
 	if (row.bytes == 0) {
-		import_left_out(import, "rows of size 0");
+		building_left_out(import, "rows of size 0");
 		return;
 	}
 	snprintf(row.type, sizeof(row.type), "%s", import->fields[2]);
-	snprintf(row.operation, sizeof(row.operation), "%s", import_cell(import, "redop", 0));
+	snprintf(row.operation, sizeof(row.operation), "%s", lines_cell(import, "redop", 0));
 	row.root = *root ? atoi(root) : -1;
-	if (import_column(import, "i_min", 0) >= 0)
-		import_left_out(import, "times of the single iterations");
+	if (lines_column(import, "i_min", 0) >= 0)
+		building_left_out(import, "times of the single iterations");
 	if (!log->in_place)
 		nccl_text_read_place(import, row, false);
 	nccl_text_read_place(import, row, true);
@@ -313,29 +313,30 @@ static void nccl_text_read_row(struct import *import, struct nccl_log *log)
 	size_t count = import->field_count;
 
 	if (t && !t->collective && import->options->collective)
-		t->collective = nccl_collective(import->options->collective);
+		t->collective = nccl_build_collective(import->options->collective);
 	if (!t || !t->rank_count) {
-		import_error(import,
-			     "the devices are unknown, because the lines '# Rank ...' are missing");
+		building_error(import, "the devices are unknown, because the lines '# Rank ...' "
+				       "are missing");
 		return;
 	}
 	if (!import->column_count) {
-		import_error(import, "the columns are unknown, because the line '# size count type "
-				     "...' is missing");
+		building_error(import,
+			       "the columns are unknown, because the line '# size count type "
+			       "...' is missing");
 		return;
 	}
 	t->columns = log->columns;
 	t->rows++;
 	if (log->of_cpu) {
-		import_left_out(import,
-				"cputime of option -C (CPU time, not the time of the collective)");
+		building_left_out(import, "cputime of option -C (CPU time, not the time of the "
+					  "collective)");
 		return;
 	}
 	if (log->file.row_count >= IMPORT_MOST_ROWS)
-		import_error(import,
-			     "the file has more than %zu rows, the maximum that import reads",
-			     IMPORT_MOST_ROWS);
-	if (align_fields(import, log->words)) {
+		building_error(import,
+			       "the file has more than %zu rows, the maximum that import reads",
+			       IMPORT_MOST_ROWS);
+	if (nccl_text_align_fields(import, log->words)) {
 		nccl_text_read_cells(import, log);
 		return;
 	}
@@ -343,8 +344,8 @@ static void nccl_text_read_row(struct import *import, struct nccl_log *log)
 		 log->words, count);
 	log->bad_line = import->line;
 	if (count > log->words)
-		import_error(import, "%s", log->bad);
-	nccl_set_words(&t->broken, "a row lacks columns; the output may be truncated");
+		building_error(import, "%s", log->bad);
+	nccl_build_set_words(&t->broken, "a row lacks columns; the output may be truncated");
 }
 
 /*
@@ -360,7 +361,7 @@ static void nccl_text_read_command(struct nccl_log *log, const char *text)
 		for (start = p;
 		     start > text && (isalpha((unsigned char)start[-1]) || start[-1] == '_');)
 			start--;
-		c = nccl_collective(start);
+		c = nccl_build_collective(start);
 		log->mentioned = found && found != c ? NULL : c;
 		found = c ? c : found;
 	}
@@ -376,7 +377,7 @@ static void nccl_text_take_other(struct import *import)
 	/* Report the failure, not the row that it interrupted. */
 	if (nccl_text_read_failure(import, text) || !isdigit((unsigned char)*text))
 		return;
-	count = import_row(import, text, ' ', IMPORT_FIELDS);
+	count = lines_row(import, text, ' ', IMPORT_FIELDS);
 	if (count >= 3 && nccl_text_is_whole_number(fields[0]) &&
 	    nccl_text_is_whole_number(fields[1]) &&
 	    (nccl_text_is_type(fields[2]) ||
@@ -387,8 +388,8 @@ static void nccl_text_take_other(struct import *import)
 static const struct import_rule nccl_lines[] = {
 	{ "# nccl-tests version %w *nccl-library=%n", nccl_text_take_version },
 	{ "# nccl-tests version %w", nccl_text_take_version },
-	{ "rccl-tests: Version %w", take_rccl },
-	{ "# Collective test starting: %w", take_program },
+	{ "rccl-tests: Version %w", nccl_text_take_rccl },
+	{ "# Collective test starting: %w", nccl_text_take_program },
 	{ "# nThread %d nGpus %d %r", nccl_text_take_setup },
 	{ "# Rank %d Group %d *on %w device %d [%t] %r", nccl_text_take_rank },
 	{ "# Rank %d *on %w device %d [%t] %r", nccl_text_take_rank },
@@ -411,14 +412,15 @@ static void nccl_text_finish(struct import *import)
 	const struct nccl_log *log = import->state;
 	const char *collective = import->options->collective;
 
-	if (collective && !nccl_collective(collective))
-		import_error(import,
-			     "--collective: unknown collective '%.40s'; known: all_reduce, "
-			     "all_gather, reduce_scatter, broadcast, reduce, send_recv, all_to_all",
-			     collective);
+	if (collective && !nccl_build_collective(collective))
+		building_error(import,
+			       "--collective: unknown collective '%.40s'; known: all_reduce, "
+			       "all_gather, reduce_scatter, broadcast, reduce, send_recv, "
+			       "all_to_all",
+			       collective);
 	if (log->bad_line && !log->file.row_count)
-		import_error_at(import, log->bad_line, "%s", log->bad);
-	if (!import_stopped(import))
+		building_error_at(import, log->bad_line, "%s", log->bad);
+	if (!building_stopped(import))
 		nccl_build(import);
 }
 
@@ -433,5 +435,5 @@ const struct import_format import_nccl_text = {
 	.rules = nccl_lines,
 	.state_bytes = sizeof(struct nccl_log),
 	.finish = nccl_text_finish,
-	.release = nccl_release,
+	.release = nccl_build_release,
 };

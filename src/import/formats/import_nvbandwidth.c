@@ -125,7 +125,7 @@ static char *nvbandwidth_last_group(char *text)
 }
 
 /* "NVIDIA TITAN X (Pascal) (00000000:3b:00): (node-7)" as the next device. False: it is none. */
-static bool nvb_add_device(struct import *import, char *text, const char *host)
+static bool nvbandwidth_add_device(struct import *import, char *text, const char *host)
 {
 	struct nvb *n = import->state;
 	char *group = nvbandwidth_last_group(text), *pci = group, *name;
@@ -136,16 +136,16 @@ static bool nvb_add_device(struct import *import, char *text, const char *host)
 		d.host = group;
 	d.pci = pci = *pci ? pci : group;
 	d.name = name = text_trimmed(text, strlen(text));
-	d.backend = import_backend(name);
+	d.backend = building_backend(name);
 	if (*name && *pci)
-		nvbandwidth_append_device(n, import_device(import, &d));
+		nvbandwidth_append_device(n, building_device(import, &d));
 	free(name);
 	n->listed = true;
 	return *pci;
 }
 
 /* Adds unnamed devices if the file lists none, or lists only the devices of one node. */
-static bool nvb_has_device(struct import *import, size_t number, bool several_nodes)
+static bool nvbandwidth_has_device(struct import *import, size_t number, bool several_nodes)
 {
 	struct nvb *n = import->state;
 
@@ -154,26 +154,27 @@ static bool nvb_has_device(struct import *import, size_t number, bool several_no
 		const struct import_device d = { .backend = "cuda",
 						 .number = (int)n->device_count };
 
-		nvbandwidth_append_device(n, import_device(import, &d));
+		nvbandwidth_append_device(n, building_device(import, &d));
 	}
 	return number < n->device_count;
 }
 
-static void nvb_cell_error(struct import *import, size_t row, size_t column, const char *message)
+static void nvbandwidth_cell_error(struct import *import, size_t row, size_t column,
+				   const char *message)
 {
 	const struct nvb *n = import->state;
 	const json_t *line = json_array_get(n->matrix, row);
 
 	if (n->matrix)
-		import_item_error(import, line ? line : n->matrix, column, "%s", message);
+		import_json_item_error(import, line ? line : n->matrix, column, "%s", message);
 	else
-		import_error_at(import, n->first_row + row, "%s, column %zu: %s", n->test, column,
-				message);
+		building_error_at(import, n->first_row + row, "%s, column %zu: %s", n->test, column,
+				  message);
 }
 
 /* Tests that measure two sides of the same case become two metrics of it. */
-static void nvb_add_cell(struct import *import, const struct nvb_test *test, const char *engine,
-			 size_t row, size_t column, double value)
+static void nvbandwidth_add_cell(struct import *import, const struct nvb_test *test,
+				 const char *engine, size_t row, size_t column, double value)
 {
 	bool latency = test->metric && strcmp(test->metric, "transfer.latency") == 0;
 	const struct nvb *n = import->state;
@@ -186,26 +187,26 @@ static void nvb_add_cell(struct import *import, const struct nvb_test *test, con
 	for (size_t i = 0; test->shape == FIRST && i < n->device_count; i++)
 		if (i != column)
 			used[count++] = n->devices[i];
-	c = import_case(import, "transfer", used, count, WORDS("direction", test->direction));
+	c = building_case(import, "transfer", used, count, WORDS("direction", test->direction));
 	free(used);
 	if (strcmp(engine, "ce") != 0 && !latency)
-		import_word(c, "engine", engine);
+		building_word(c, "engine", engine);
 	if (test->memory)
-		import_word(c, "memory", "pinned");
+		building_word(c, "memory", "pinned");
 	if (test->access)
-		import_word(c, "access", "on");
+		building_word(c, "access", "on");
 	if (text_starts_with(n->test, SEVERAL_NODES))
-		import_word(c, "scope", "results of several nodes");
-	import_bytes(c, "size", latency ? LATENCY_BYTES : BUFFER_BYTES);
-	c = import_named(import, c);
-	import_metric(c, test->metric ? test->metric : "transfer.bandwidth", latency ? "s" : "B/s",
-		      value * (latency ? NS : GB));
+		building_word(c, "scope", "results of several nodes");
+	building_bytes(c, "size", latency ? LATENCY_BYTES : BUFFER_BYTES);
+	c = building_named(import, c);
+	building_metric(c, test->metric ? test->metric : "transfer.bandwidth",
+			latency ? "s" : "B/s", value * (latency ? NS : GB));
 	if (value == 0)
 		import_failed(c, "nvbandwidth measured 0 %s", latency ? "ns" : "GB/s");
 }
 
 /* Cases of the matrix of a test; one that has no counterpart is named in the result. */
-static void nvb_add_matrix(struct import *import)
+static void nvbandwidth_add_matrix(struct import *import)
 {
 	const struct nvb *n = import->state;
 	bool several = text_starts_with(n->test, SEVERAL_NODES);
@@ -214,85 +215,89 @@ static void nvb_add_matrix(struct import *import)
 	size_t first = 0;
 
 	if (!test) {
-		import_left_out(import, "%s", n->test);
+		building_left_out(import, "%s", n->test);
 		return;
 	}
 	if (test->shape == ROW_BOTH && n->rows == 3 * n->columns)
 		first = 2 * n->columns;
 	else if (n->rows != (test->shape == ROW || test->shape == ROW_BOTH ? n->columns : 1))
-		nvb_cell_error(import, 0, 0,
-			       "the number of rows of the matrix does not match its columns");
+		nvbandwidth_cell_error(import, 0, 0,
+				       "the number of rows of the matrix does not match its "
+				       "columns");
 	for (size_t i = first; i < n->rows; i++)
-		for (size_t j = 0; j < n->columns && !import_stopped(import); j++) {
+		for (size_t j = 0; j < n->columns && !building_stopped(import); j++) {
 			double value = n->cells[i * n->columns + j];
 
 			if (isnan(value))
 				continue;
 			if (value < 0)
-				nvb_cell_error(import, i, j, "expected a number above 0");
-			else if (nvb_has_device(import, j > i - first ? j : i - first, several))
-				nvb_add_cell(import, test, engine, i - first, j, value);
+				nvbandwidth_cell_error(import, i, j, "expected a number above 0");
+			else if (nvbandwidth_has_device(import, j > i - first ? j : i - first,
+							several))
+				nvbandwidth_add_cell(import, test, engine, i - first, j, value);
 			else
-				nvb_cell_error(import, i, j,
-					       "the list of devices does not contain this device");
+				nvbandwidth_cell_error(import, i, j,
+						       "the list of devices does not contain this "
+						       "device");
 		}
 }
 
 /* A test that ended in an error, wrong data for one, has no figure. */
-static void nvb_add_failure(struct import *import, const char *test, const char *reason)
+static void nvbandwidth_add_failure(struct import *import, const char *test, const char *reason)
 {
 	struct nvb *n = import->state;
 	struct case_result *c;
 
-	nvb_has_device(import, 0, true);
-	c = import_case(import, "transfer", &n->devices[0], 1, WORDS("test", test));
-	import_broken(import_named(import, c), "nvbandwidth reports: %s", reason);
+	nvbandwidth_has_device(import, 0, true);
+	c = building_case(import, "transfer", &n->devices[0], 1, WORDS("test", test));
+	import_broken(building_named(import, c), "nvbandwidth reports: %s", reason);
 }
 
-static void nvb_add_number(struct nvb *n, double value)
+static void nvbandwidth_add_number(struct nvb *n, double value)
 {
 	ARRAY_GROW(n->cells, n->cell_count, n->cell_capacity);
 	n->cells[n->cell_count++] = value;
 }
 
-static void nvb_end_running(struct import *import)
+static void nvbandwidth_end_running(struct import *import)
 {
 	struct nvb *n = import->state;
 
 	if (*n->test && !n->done)
-		nvb_add_failure(import, n->test,
-				n->failure ? n->failure : "the test has no values");
+		nvbandwidth_add_failure(import, n->test,
+					n->failure ? n->failure : "the test has no values");
 	free(n->failure);
 	n->failure = NULL;
 	n->test[0] = '\0';
 	n->columns = 0;
 }
 
-static void take_nvb_version(struct import *import)
+static void nvbandwidth_take_version(struct import *import)
 {
-	import_tool(import, "nvbandwidth %.30s (text)", import->v[0]);
+	building_tool(import, "nvbandwidth %.30s (text)", import->v[0]);
 }
 
 /* "Device 0: NVIDIA H200 (00000000:19:00)"; before it "Process  0 (node-a): " on several nodes */
-static void take_nvb_device(struct import *import)
+static void nvbandwidth_take_device(struct import *import)
 {
 	struct nvb *n = import->state;
 	bool process = import->v[2] != NULL;
 
 	if ((size_t)atoi(import->v[0]) < n->device_count) /* the list is repeated */
 		return;
-	if (!nvb_add_device(import, import->v[process ? 3 : 1], process ? import->v[1] : n->host))
-		import_error(import, "expected \"%s 0: NAME (PCI)\"",
-			     process ? "device" : "Device");
+	if (!nvbandwidth_add_device(import, import->v[process ? 3 : 1],
+				    process ? import->v[1] : n->host))
+		building_error(import, "expected \"%s 0: NAME (PCI)\"",
+			       process ? "device" : "Device");
 }
 
-static void take_nvb_running(struct import *import)
+static void nvbandwidth_take_running(struct import *import)
 {
 	struct nvb *n = import->state;
 	char *name = import->v[0];
 	size_t length = strlen(name);
 
-	nvb_end_running(import);
+	nvbandwidth_end_running(import);
 	while (length && name[length - 1] == '.')
 		name[--length] = '\0';
 	snprintf(n->test, sizeof(n->test), "%s", name);
@@ -301,7 +306,7 @@ static void take_nvb_running(struct import *import)
 }
 
 /* "SUM host_to_device_memcpy_ce 110.30": the matrix above is complete. */
-static void take_nvb_sum(struct import *import)
+static void nvbandwidth_take_sum(struct import *import)
 {
 	struct nvb *n = import->state;
 	double told, sum = 0;
@@ -310,19 +315,20 @@ static void take_nvb_sum(struct import *import)
 		return;
 	for (size_t i = 0; i < n->cell_count; i++)
 		sum += isfinite(n->cells[i]) ? n->cells[i] : 0;
-	if (import_real(import->v[1], &told) &&
+	if (lines_real(import->v[1], &told) &&
 	    fabs(told - sum) > 0.0051 * (double)(n->cell_count + 1))
-		import_error(import,
-			     "the values of the matrix add up to %.2f, but the line SUM has %.20s; "
-			     "a row may be missing",
-			     sum, import->v[1]);
+		building_error(import,
+			       "the values of the matrix add up to %.2f, but the line SUM has "
+			       "%.20s; "
+			       "a row may be missing",
+			       sum, import->v[1]);
 	else if (!n->part)
-		nvb_add_matrix(import);
+		nvbandwidth_add_matrix(import);
 	n->done |= !n->part;
 	n->columns = n->rows = 0;
 }
 
-static bool nvb_is_failure(const char *line)
+static bool nvbandwidth_is_failure(const char *line)
 {
 	static const char *const marks[] = {
 		"CUDA_ERROR",      "ERROR",      "Invalid value when checking",
@@ -336,34 +342,35 @@ static bool nvb_is_failure(const char *line)
 	return false;
 }
 
-static void nvb_take_row(struct import *import, struct nvb *n)
+static void nvbandwidth_take_row(struct import *import, struct nvb *n)
 {
 	double value;
 
 	if (import->field_count != n->columns + 1) {
-		import_error(import, "expected a number for each of the %zu columns, not %zu",
-			     n->columns, import->field_count - 1);
+		building_error(import, "expected a number for each of the %zu columns, not %zu",
+			       n->columns, import->field_count - 1);
 		return;
 	}
 	n->first_row = n->rows++ ? n->first_row : import->line;
 	for (size_t i = 1; i < import->field_count; i++)
-		nvb_add_number(n, import_real(import->fields[i], &value) ? value : (double)NAN);
+		nvbandwidth_add_number(n,
+				       lines_real(import->fields[i], &value) ? value : (double)NAN);
 }
 
 /* A heading has the column numbers 0, 1, 2, ...; a row a name and numbers or "N/A". */
-static void take_nvb_other(struct import *import)
+static void nvbandwidth_take_other(struct import *import)
 {
 	struct nvb *n = import->state;
 	char *line = import->v[0], number[24];
 	size_t count, numbers = 1, heading = 0;
 	double value;
 
-	if (*n->test && !n->failure && nvb_is_failure(line))
+	if (*n->test && !n->failure && nvbandwidth_is_failure(line))
 		n->failure = xstrdup(line);
 	if (*n->test && strstr(line, "bandwidth (GB/s)"))
 		n->part = strstr(line, "Read1") || strstr(line, "Read2") ||
 			  strstr(line, "Write1") || strstr(line, "Write2");
-	count = import_row(import, line, ' ', MOST_COLUMNS + 1);
+	count = lines_row(import, line, ' ', MOST_COLUMNS + 1);
 	if (count == 1 && !n->device_count)
 		snprintf(n->host, sizeof(n->host), "%s", import->fields[0]);
 	if (!*n->test)
@@ -379,63 +386,65 @@ static void take_nvb_other(struct import *import)
 		n->rows = n->cell_count = 0;
 		return;
 	}
-	while (numbers < count && (import_real(import->fields[numbers], &value) ||
+	while (numbers < count && (lines_real(import->fields[numbers], &value) ||
 				   strcmp(import->fields[numbers], "N/A") == 0))
 		numbers++;
 	if (n->columns && count > 1 && numbers == count)
-		nvb_take_row(import, n);
+		nvbandwidth_take_row(import, n);
 }
 
 static const struct import_rule nvb_lines[] = {
-	{ "nvbandwidth Version: %w", take_nvb_version },
+	{ "nvbandwidth Version: %w", nvbandwidth_take_version },
 	{ "Driver Version: %w", .fact = "driver" },
-	{ "Device %d: %r", take_nvb_device },
-	{ "Process %d (%t): device %d: %r", take_nvb_device },
-	{ "Running %w", take_nvb_running },
+	{ "Device %d: %r", nvbandwidth_take_device },
+	{ "Process %d (%t): device %d: %r", nvbandwidth_take_device },
+	{ "Running %w", nvbandwidth_take_running },
 	{ "Waived", INTO(struct nvb, done) },
 	{ "Waiving", INTO(struct nvb, done) },
-	{ "SUM %w %n", take_nvb_sum },
-	{ "&&&& PERF %w %n", take_nvb_sum },
+	{ "SUM %w %n", nvbandwidth_take_sum },
+	{ "&&&& PERF %w %n", nvbandwidth_take_sum },
 	{ "MIN %w %n" },
 	{ "MAX %w %n" },
 	{ "AVG %w %n" },
-	{ "%r", take_nvb_other },
+	{ "%r", nvbandwidth_take_other },
 	{ 0 },
 };
 
-static void nvb_read_matrix(struct import *import, struct nvb *n)
+static void nvbandwidth_read_matrix(struct import *import, struct nvb *n)
 {
 	n->rows = json_array_size(n->matrix);
 	n->columns = json_array_size(json_array_get(n->matrix, 0));
 	n->cell_count = 0;
-	for (size_t i = 0; i < n->rows && !import_stopped(import); i++) {
+	for (size_t i = 0; i < n->rows && !building_stopped(import); i++) {
 		const json_t *row = json_array_get(n->matrix, i);
 
 		if (!json_is_array(row))
-			import_item_error(import, n->matrix, i, "expected an array");
+			import_json_item_error(import, n->matrix, i, "expected an array");
 		else if (json_array_size(row) != n->columns)
-			import_item_error(import, n->matrix, i, "expected %zu numbers, not %zu",
-					  n->columns, json_array_size(row));
+			import_json_item_error(import, n->matrix, i,
+					       "expected %zu numbers, not %zu", n->columns,
+					       json_array_size(row));
 		for (size_t j = 0; j < n->columns; j++) {
 			const json_t *cell = json_array_get(row, j);
-			double value = import_figure(cell);
+			double value = import_json_figure(cell);
 			const char *text = json_string_value(cell);
 
 			if (isnan(value) && (!text || strcmp(text, "N/A") != 0))
-				import_item_error(import, row, j, "expected a number or \"N/A\"");
-			nvb_add_number(n, value);
+				import_json_item_error(import, row, j,
+						       "expected a number or \"N/A\"");
+			nvbandwidth_add_number(n, value);
 		}
 	}
-	if (!import_stopped(import))
-		nvb_add_matrix(import);
+	if (!building_stopped(import))
+		nvbandwidth_add_matrix(import);
 }
 
-static void nvb_read_test(struct import *import, const json_t *test)
+static void nvbandwidth_read_test(struct import *import, const json_t *test)
 {
 	struct nvb *n = import->state;
-	const json_t *name = import_member(import, test, "name", JSON_STRING);
-	const json_t *member = import_member(import, test, "status", JSON_STRING);
-	const char *error = import_string(test, "error"), *status;
+	const json_t *name = import_json_member(import, test, "name", JSON_STRING);
+	const json_t *member = import_json_member(import, test, "status", JSON_STRING);
+	const char *error = import_json_string(test, "error"), *status;
 
 	if (!name || !member)
 		return;
@@ -447,16 +456,16 @@ static void nvb_read_test(struct import *import, const json_t *test)
 	if (strcmp(status, "Passed") != 0 || *error) {
 		n->told |= !*error && *n->error;
 		error = *error ? error : n->error;
-		nvb_add_failure(import, n->test, *error ? error : status);
+		nvbandwidth_add_failure(import, n->test, *error ? error : status);
 		return;
 	}
-	n->matrix = import_member(import, test, "bandwidth_matrix", JSON_ARRAY);
+	n->matrix = import_json_member(import, test, "bandwidth_matrix", JSON_ARRAY);
 	if (n->matrix)
-		nvb_read_matrix(import, n);
+		nvbandwidth_read_matrix(import, n);
 }
 
 /* "0: NVIDIA H200 (00000000:3b:00): (host)" */
-static void nvb_read_devices(struct import *import, const json_t *root)
+static void nvbandwidth_read_devices(struct import *import, const json_t *root)
 {
 	const json_t *list = json_object_get(root, "GPU Device list");
 
@@ -467,16 +476,16 @@ static void nvb_read_devices(struct import *import, const json_t *root)
 		const char *name = text ? strstr(text, ": ") : NULL;
 		char *copy = name ? xstrdup(name + 2) : NULL;
 
-		if (!copy || !nvb_add_device(import, copy, ""))
-			import_item_error(import, list, i, "expected \"0: NAME (PCI)\"");
+		if (!copy || !nvbandwidth_add_device(import, copy, ""))
+			import_json_item_error(import, list, i, "expected \"0: NAME (PCI)\"");
 		free(copy);
 	}
 }
 
-static void read_nvb_root(struct import *import, const json_t *json)
+static void nvbandwidth_read_root(struct import *import, const json_t *json)
 {
 	struct nvb *n = import->state;
-	const json_t *root = import_member(import, json, "nvbandwidth", JSON_OBJECT);
+	const json_t *root = import_json_member(import, json, "nvbandwidth", JSON_OBJECT);
 	const json_t *list = json_object_get(root, "testcases");
 	const json_t *runtime = json_object_get(root, "CUDA Runtime Version");
 	int version = (int)json_integer_value(runtime);
@@ -484,21 +493,21 @@ static void read_nvb_root(struct import *import, const json_t *json)
 
 	if (!root)
 		return;
-	n->error = import_string(root, "error");
+	n->error = import_json_string(root, "error");
 	if (!list && !*n->error)
 		import_json_error(import, root, NULL, "'testcases' is missing");
-	import_tool(import, "nvbandwidth %s", import_string(root, "version"));
-	import_fact(import, "driver", import_string(root, "Driver Version"));
-	import_fact(import, "warning", import_string(root, "warning"));
+	building_tool(import, "nvbandwidth %s", import_json_string(root, "version"));
+	building_fact(import, "driver", import_json_string(root, "Driver Version"));
+	building_fact(import, "warning", import_json_string(root, "warning"));
 	snprintf(text, sizeof(text), "%d.%d", version / 1000, version % 1000 / 10);
-	import_fact(import, "cuda runtime", json_is_integer(runtime) ? text : "");
-	nvb_read_devices(import, root);
-	import_each(import, list, nvb_read_test);
+	building_fact(import, "cuda runtime", json_is_integer(runtime) ? text : "");
+	nvbandwidth_read_devices(import, root);
+	import_json_each(import, list, nvbandwidth_read_test);
 	if (*n->error && !n->told)
-		nvb_add_failure(import, "nvbandwidth", n->error);
+		nvbandwidth_add_failure(import, "nvbandwidth", n->error);
 }
 
-static void nvb_release(void *state)
+static void nvbandwidth_release(void *state)
 {
 	struct nvb *n = state;
 
@@ -516,7 +525,7 @@ const struct import_format import_nvbandwidth = {
 	.tool = "nvbandwidth (text)",
 	.rules = nvb_lines,
 	.state_bytes = sizeof(struct nvb),
-	.finish = nvb_end_running,
-	.release = nvb_release,
-	.read_json = read_nvb_root,
+	.finish = nvbandwidth_end_running,
+	.release = nvbandwidth_release,
+	.read_json = nvbandwidth_read_root,
 };

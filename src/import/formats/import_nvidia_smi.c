@@ -54,16 +54,16 @@ static const struct smi_column {
 };
 
 /* "utilization.gpu [%]" is the column utilization.gpu. */
-static size_t smi_name_length(const char *heading)
+static size_t nvidia_smi_name_length(const char *heading)
 {
 	const char *unit = strstr(heading, " [");
 
 	return unit ? (size_t)(unit - heading) : strlen(heading);
 }
 
-static const struct smi_column *smi_column_named(const char *heading)
+static const struct smi_column *nvidia_smi_column_named(const char *heading)
 {
-	size_t length = smi_name_length(heading);
+	size_t length = nvidia_smi_name_length(heading);
 
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		if (strlen(columns[i].name) == length &&
@@ -73,20 +73,21 @@ static const struct smi_column *smi_column_named(const char *heading)
 }
 
 /* The cell of the first of two columns that the table has. */
-static const char *smi_cell(const struct import *import, const char *name, const char *other)
+static const char *nvidia_smi_cell(const struct import *import, const char *name, const char *other)
 {
-	return import_cell(import, import_column(import, name, 0) >= 0 ? name : other, 0);
+	return lines_cell(import, lines_column(import, name, 0) >= 0 ? name : other, 0);
 }
 
 /* Adds a figure or a fault. */
-static void smi_read_cell(struct case_result *c, const struct smi_column *column, const char *cell)
+static void nvidia_smi_read_cell(struct case_result *c, const struct smi_column *column,
+				 const char *cell)
 {
 	char *end;
 	double value = strtod(cell, &end);
 	bool fails;
 
 	if (column->metric && end != cell && (!*end || *end == ' ')) {
-		import_metric(c, column->metric, column->unit, value * column->factor);
+		building_metric(c, column->metric, column->unit, value * column->factor);
 		return;
 	}
 	if (column->metric) /* texts that nvidia-smi prints if the GPU does not respond */
@@ -100,69 +101,70 @@ static void smi_read_cell(struct case_result *c, const struct smi_column *column
 		import_failed(c, "nvidia-smi reports %s: %s", column->name, cell);
 }
 
-static void add_smi_row(struct import *import)
+static void nvidia_smi_add_row(struct import *import)
 {
-	const char *name = smi_cell(import, "name", "gpu_name");
-	const struct import_device d = { .backend = import_backend(name),
-					 .number = atoi(import_cell(import, "index", 0)),
+	const char *name = nvidia_smi_cell(import, "name", "gpu_name");
+	const struct import_device d = { .backend = building_backend(name),
+					 .number = atoi(lines_cell(import, "index", 0)),
 					 .name = name,
-					 .pci = smi_cell(import, "pci.bus_id", "gpu_bus_id"),
-					 .uuid = smi_cell(import, "uuid", "gpu_uuid"),
-					 .serial = smi_cell(import, "serial", "gpu_serial") };
-	size_t device = import_device(import, &d);
-	struct case_result *c = import_case(import, "monitor", &device, 1, NULL);
+					 .pci = nvidia_smi_cell(import, "pci.bus_id", "gpu_bus_id"),
+					 .uuid = nvidia_smi_cell(import, "uuid", "gpu_uuid"),
+					 .serial =
+						 nvidia_smi_cell(import, "serial", "gpu_serial") };
+	size_t device = building_device(import, &d);
+	struct case_result *c = building_case(import, "monitor", &device, 1, NULL);
 
-	c = import_named(import, c);
-	import_started(import, import_cell(import, "timestamp", 0));
-	import_fact(import, "driver", import_cell(import, "driver_version", 0));
+	c = building_named(import, c);
+	building_started(import, lines_cell(import, "timestamp", 0));
+	building_fact(import, "driver", lines_cell(import, "driver_version", 0));
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		smi_read_cell(c, &columns[i], import_cell(import, columns[i].name, 0));
+		nvidia_smi_read_cell(c, &columns[i], lines_cell(import, columns[i].name, 0));
 }
 
 /* A heading has known columns that are no faults: two, or it has only one column. */
-static bool smi_is_heading(const struct import *import)
+static bool nvidia_smi_is_heading(const struct import *import)
 {
 	size_t known = 0;
 
 	for (size_t i = 0; i < import->field_count; i++) {
-		const struct smi_column *column = smi_column_named(import->fields[i]);
+		const struct smi_column *column = nvidia_smi_column_named(import->fields[i]);
 
 		known += column && !column->fault;
 	}
 	return known >= 2 || (known && import->field_count == 1);
 }
 
-static void smi_set_heading(struct import *import, const char *line)
+static void nvidia_smi_set_heading(struct import *import, const char *line)
 {
-	import_heading(import, line, ',');
+	lines_heading(import, line, ',');
 	for (size_t i = 0; i < import->column_count; i++) {
-		import->columns[i][smi_name_length(import->columns[i])] = '\0';
-		if (!smi_column_named(import->columns[i]))
-			import_left_out(import, "column %s", import->columns[i]);
+		import->columns[i][nvidia_smi_name_length(import->columns[i])] = '\0';
+		if (!nvidia_smi_column_named(import->columns[i]))
+			building_left_out(import, "column %s", import->columns[i]);
 	}
 }
 
-static void take_smi_line(struct import *import)
+static void nvidia_smi_take_line(struct import *import)
 {
 	char *line = xstrdup(import->v[0]);
-	size_t count = import_row(import, import->v[0], ',', IMPORT_FIELDS);
+	size_t count = lines_row(import, import->v[0], ',', IMPORT_FIELDS);
 
-	if (smi_is_heading(import))
-		smi_set_heading(import, line);
+	if (nvidia_smi_is_heading(import))
+		nvidia_smi_set_heading(import, line);
 	else if (count == import->column_count)
-		add_smi_row(import);
+		nvidia_smi_add_row(import);
 	else if (count > 1 && import->column_count) /* not the output of another program */
-		import_error(import, "expected the %zu columns of the heading, not %zu",
-			     import->column_count, count);
+		building_error(import, "expected the %zu columns of the heading, not %zu",
+			       import->column_count, count);
 	free(line);
 }
 
-static const struct import_rule smi_lines[] = { { "%r", take_smi_line }, { 0 } };
+static const struct import_rule smi_lines[] = { { "%r", nvidia_smi_take_line }, { 0 } };
 
-static void smi_finish(struct import *import)
+static void nvidia_smi_finish(struct import *import)
 {
 	if (!import->column_count)
-		import_error(import, "the file has no heading; run nvidia-smi without noheader");
+		building_error(import, "the file has no heading; run nvidia-smi without noheader");
 }
 
 const struct import_format import_nvidia_smi = {
@@ -176,5 +178,5 @@ const struct import_format import_nvidia_smi = {
 	.silent = "load of the GPUs, wrong results, host, time zone",
 	.tool = "nvidia-smi",
 	.rules = smi_lines,
-	.finish = smi_finish,
+	.finish = nvidia_smi_finish,
 };

@@ -28,7 +28,7 @@ static void take_osu_title(struct import *import)
 
 	memset(o, 0, sizeof(*o));
 	o->backend = strstr(title, "CUDA") ? "cuda" : strstr(title, "ROCM") ? "hip" : "host";
-	import_tool(import, "OSU micro-benchmarks%s", version ? version : "");
+	building_tool(import, "OSU micro-benchmarks%s", version ? version : "");
 	if (version)
 		*version = '\0';
 	if (text_ends_with(title, " Test"))
@@ -68,9 +68,10 @@ static void find_osu_devices(struct import *import, struct osu *o)
 
 	for (int i = 0; !o->has_devices && i < 1 + o->pair; i++)
 		o->devices[i] =
-			import_device(import, &(struct import_device){ .backend = o->backend,
-								       .number = i,
-								       .name = host ? "CPU" : "" });
+			building_device(import,
+					&(struct import_device){ .backend = o->backend,
+								 .number = i,
+								 .name = host ? "CPU" : "" });
 	o->has_devices = true;
 }
 
@@ -78,46 +79,46 @@ static void add_osu_value(struct import *import, struct case_result *c, const ch
 			  double value)
 {
 	if (strstr(column, "Bandwidth") || strstr(column, "MB/s"))
-		import_metric(c, "mpi.bandwidth", "B/s", value * 1e6);
+		building_metric(c, "mpi.bandwidth", "B/s", value * 1e6);
 	else if (text_starts_with(column, "Min "))
-		import_metric(c, "mpi.latency_min", "s", value * 1e-6);
+		building_metric(c, "mpi.latency_min", "s", value * 1e-6);
 	else if (text_starts_with(column, "Max "))
-		import_metric(c, "mpi.latency_max", "s", value * 1e-6);
+		building_metric(c, "mpi.latency_max", "s", value * 1e-6);
 	else if (strstr(column, "Latency") || strstr(column, "(us)"))
-		import_metric(c, "mpi.latency", "s", value * 1e-6);
+		building_metric(c, "mpi.latency", "s", value * 1e-6);
 	else
-		import_left_out(import, "column %s", column);
+		building_left_out(import, "column %s", column);
 }
 
 static void take_osu_row(struct import *import)
 {
 	struct osu *o = import->state;
-	size_t count = import_row(import, import->v[1], ' ', IMPORT_FIELDS);
+	size_t count = lines_row(import, import->v[1], ' ', IMPORT_FIELDS);
 	struct case_result *c;
 	double value;
 
-	if (!o->count || !count || !import_real(import->fields[0], &value))
+	if (!o->count || !count || !lines_real(import->fields[0], &value))
 		return;
 	if (count != o->count)
-		import_error(import, "expected %zu columns after the size, not %zu", o->count,
-			     count);
+		building_error(import, "expected %zu columns after the size, not %zu", o->count,
+			       count);
 	else if (!o->backend)
-		import_error(import,
-			     "the test is unknown, because the line '# OSU ...' is missing");
-	if (import_stopped(import))
+		building_error(import,
+			       "the test is unknown, because the line '# OSU ...' is missing");
+	if (building_stopped(import))
 		return;
 	find_osu_devices(import, o);
-	c = import_case(import, "mpi", o->devices, 1 + o->pair,
-			WORDS("test", o->test, "buffers", *o->buffers ? o->buffers : NULL));
-	import_bytes(c, "size", strtod(import->v[0], NULL));
-	c = import_named(import, c);
+	c = building_case(import, "mpi", o->devices, 1 + o->pair,
+			  WORDS("test", o->test, "buffers", *o->buffers ? o->buffers : NULL));
+	building_bytes(c, "size", strtod(import->v[0], NULL));
+	c = building_named(import, c);
 	for (size_t i = 0; i < count; i++) {
 		const char *field = import->fields[i];
 
-		if (import_real(field, &value) && value >= 0)
+		if (lines_real(field, &value) && value >= 0)
 			add_osu_value(import, c, o->columns[i], value);
 		else if (!strstr(o->columns[i], "Validation"))
-			import_error(import, "expected a number, not '%.40s'", field);
+			building_error(import, "expected a number, not '%.40s'", field);
 		else if (strcmp(field, "Pass") != 0)
 			import_failed(c, "the benchmark reports: %s %s", o->columns[i], field);
 	}

@@ -20,7 +20,8 @@ static void p2p_end_matrix(struct import *import)
 	struct p2p *p = import->state;
 
 	if (p->columns && p->rows < p->columns)
-		import_incomplete(import, "a matrix has only %zu of %zu rows", p->rows, p->columns);
+		building_incomplete(import, "a matrix has only %zu of %zu rows", p->rows,
+				    p->columns);
 	p->columns = p->rows = 0;
 }
 
@@ -42,14 +43,14 @@ static void take_p2p_heading(struct import *import)
 	struct p2p *p = import->state;
 
 	p2p_end_matrix(import);
-	if (p->wanted && import_row(import, import->v[0], ' ', IMPORT_GPUS) &&
+	if (p->wanted && lines_row(import, import->v[0], ' ', IMPORT_GPUS) &&
 	    strcmp(import->fields[0], "0") == 0) /* else output of another program */
 		p->columns = import->field_count;
 }
 
 static void take_p2p_of_cpu(struct import *import)
 {
-	import_left_out(import, "latencies of CPU calls");
+	building_left_out(import, "latencies of CPU calls");
 	p2p_end_matrix(import);
 }
 
@@ -59,18 +60,18 @@ static void add_p2p(struct import *import, size_t row, size_t column, double val
 		{ "local", "p2p", "p2p_read" }, { "local_both", "p2p_both", "p2p_read_both" }
 	};
 	const struct p2p *p = import->state;
-	const size_t devices[] = { import_gpu(import, row), import_gpu(import, column) };
+	const size_t devices[] = { building_gpu(import, row), building_gpu(import, column) };
 	struct case_result *c =
-		import_case(import, "transfer", devices, row == column ? 1 : 2,
-			    WORDS("tool", "p2pBandwidthLatencyTest", "direction",
-				  directions[p->both][row == column ? 0 : 1 + p->reads], "access",
-				  p->access ? "on" : "off"));
+		building_case(import, "transfer", devices, row == column ? 1 : 2,
+			      WORDS("tool", "p2pBandwidthLatencyTest", "direction",
+				    directions[p->both][row == column ? 0 : 1 + p->reads], "access",
+				    p->access ? "on" : "off"));
 
-	c = import_named(import, c);
+	c = building_named(import, c);
 	if (p->latency)
-		import_metric(c, "transfer.latency", "s", value * 1e-6);
+		building_metric(c, "transfer.latency", "s", value * 1e-6);
 	else
-		import_metric(c, "transfer.bandwidth", "B/s", value * 1e9);
+		building_metric(c, "transfer.bandwidth", "B/s", value * 1e9);
 	if (value <= 0)
 		import_failed(c, "p2pBandwidthLatencyTest measured %g", value);
 }
@@ -83,16 +84,16 @@ static void take_p2p_row(struct import *import)
 
 	if (!p->columns)
 		return;
-	count = import_row(import, import->v[1], ' ', IMPORT_GPUS + 1);
+	count = lines_row(import, import->v[1], ' ', IMPORT_GPUS + 1);
 	if (count != p->columns || row >= p->columns)
-		import_error(import, "expected a number for each of the %zu columns, not %zu",
-			     p->columns, count);
+		building_error(import, "expected a number for each of the %zu columns, not %zu",
+			       p->columns, count);
 	p->rows++;
-	for (size_t i = 0; i < count && !import_stopped(import); i++) {
+	for (size_t i = 0; i < count && !building_stopped(import); i++) {
 		if (strcmp(import->fields[i], "N/A") == 0)
 			continue;
-		if (!import_real(import->fields[i], &value))
-			import_error(import, "expected a number, not '%.40s'", import->fields[i]);
+		if (!lines_real(import->fields[i], &value))
+			building_error(import, "expected a number, not '%.40s'", import->fields[i]);
 		add_p2p(import, row, i, value);
 	}
 }

@@ -34,7 +34,7 @@ const struct nccl_collective nccl_collectives[NCCL_COLLECTIVES] = {
 };
 
 /* "AllReduce", "all-reduce" and "all_reduce" are the same name. */
-static bool nccl_tests_same_name(const char *a, size_t length, const char *b)
+static bool nccl_build_tests_same_name(const char *a, size_t length, const char *b)
 {
 	for (const char *end = a + length;; a++, b++) {
 		while (a < end && (*a == '_' || *a == '-'))
@@ -48,7 +48,7 @@ static bool nccl_tests_same_name(const char *a, size_t length, const char *b)
 	}
 }
 
-const struct nccl_collective *nccl_collective(const char *program)
+const struct nccl_collective *nccl_build_collective(const char *program)
 {
 	const char *base = strrchr(program, '/'), *suffix;
 	size_t length;
@@ -59,21 +59,21 @@ const struct nccl_collective *nccl_collective(const char *program)
 	for (size_t i = 0; i < NCCL_COLLECTIVES; i++) {
 		const struct nccl_collective *c = &nccl_collectives[i];
 
-		if (nccl_tests_same_name(base, length, c->theirs) ||
-		    (c->ours && nccl_tests_same_name(base, length, c->ours)))
+		if (nccl_build_tests_same_name(base, length, c->theirs) ||
+		    (c->ours && nccl_build_tests_same_name(base, length, c->ours)))
 			return c;
 	}
 	return NULL;
 }
 
-struct nccl_test *nccl_begin_test(struct nccl_file *file, size_t line)
+struct nccl_test *nccl_build_begin_test(struct nccl_file *file, size_t line)
 {
 	ARRAY_GROW(file->tests, file->test_count, file->test_capacity);
 	file->tests[file->test_count] = (struct nccl_test){ .line = line };
 	return &file->tests[file->test_count++];
 }
 
-void nccl_add_rank(struct nccl_test *test, struct nccl_rank rank)
+void nccl_build_add_rank(struct nccl_test *test, struct nccl_rank rank)
 {
 	ARRAY_GROW(test->ranks, test->rank_count, test->rank_capacity);
 	rank.host = xstrdup(rank.host);
@@ -82,19 +82,19 @@ void nccl_add_rank(struct nccl_test *test, struct nccl_rank rank)
 	test->ranks[test->rank_count++] = rank;
 }
 
-void nccl_add_row(struct nccl_file *file, const struct nccl_row *row)
+void nccl_build_add_row(struct nccl_file *file, const struct nccl_row *row)
 {
 	ARRAY_GROW(file->rows, file->row_count, file->row_capacity);
 	file->rows[file->row_count++] = *row;
 }
 
-void nccl_set_words(char **words, const char *said)
+void nccl_build_set_words(char **words, const char *said)
 {
 	if (!*words)
 		*words = text_trimmed(said, strlen(said));
 }
 
-void nccl_version_fact(struct import *import, double number)
+void nccl_build_version_fact(struct import *import, double number)
 {
 	char text[32];
 	int v = number > 0 && number < 1e6 ? (int)number : 0;
@@ -104,10 +104,10 @@ void nccl_version_fact(struct import *import, double number)
 	else
 		snprintf(text, sizeof(text), "%d.%d.%d", v / 1000, v / 100 % 10, v % 100);
 	if (v)
-		import_fact(import, "nccl", text);
+		building_fact(import, "nccl", text);
 }
 
-void nccl_release(void *state)
+void nccl_build_release(void *state)
 {
 	struct nccl_file *file = state;
 
@@ -176,22 +176,22 @@ static size_t nccl_build_count_ranks(struct import *import, struct nccl_test *t)
 	if (!t->collective && total != t->rank_count)
 		t->collective = t->mentioned;
 	if (total > MOST_RANKS)
-		import_error(import,
-			     "the test has more than %d ranks, the maximum that import reads",
-			     MOST_RANKS);
+		building_error(import,
+			       "the test has more than %d ranks, the maximum that import reads",
+			       MOST_RANKS);
 	if (total == t->rank_count || total > MOST_RANKS || !t->ranks[0].line)
 		return total;
 	for (size_t i = 0; t->collective && i < file->row_count && !by_ratio; i++)
 		if (&file->tests[file->rows[i].test] == t)
 			by_ratio = nccl_build_ranks_by_ratio(&file->rows[i], t->collective);
 	if (by_ratio != total)
-		import_error_at(import, t->ranks[0].line,
-				"the list of devices contains %zu of at least %zu ranks; %s",
-				t->rank_count, total,
-				t->collective
-					? "lines of the list are missing"
-					: "name the collective with --collective, so that import "
-					  "can compute the number of ranks from the bandwidths");
+		building_error_at(import, t->ranks[0].line,
+				  "the list of devices contains %zu of at least %zu ranks; %s",
+				  t->rank_count, total,
+				  t->collective
+					  ? "lines of the list are missing"
+					  : "name the collective with --collective, so that import "
+					    "can compute the number of ranks from the bandwidths");
 	return total;
 }
 
@@ -227,12 +227,12 @@ static size_t nccl_build_device_of_rank(struct import *import, const struct nccl
 		d.host = r->host;
 		d.pci = listed ? r->pci : "";
 	}
-	d.backend = file->backend ? file->backend : import_backend(d.name);
-	return import_device(import, &d);
+	d.backend = file->backend ? file->backend : building_backend(d.name);
+	return building_device(import, &d);
 }
 
 /* Devices of rank 0's group, because the log shows the figures of rank 0. */
-static void nccl_find_devices(struct import *import, struct nccl_test *t)
+static void nccl_build_find_devices(struct import *import, struct nccl_test *t)
 {
 	size_t total, listed = 0;
 
@@ -244,13 +244,13 @@ static void nccl_find_devices(struct import *import, struct nccl_test *t)
 		const struct nccl_rank *one = &t->ranks[i - 1], *other = &t->ranks[i];
 
 		if (one->rank == other->rank)
-			import_error_at(import, other->line ? other->line : 1,
-					"rank %d appears twice (%s, %s), so the processes ran "
-					"independently; build nccl-tests with MPI=1",
-					one->rank, one->host, other->host);
+			building_error_at(import, other->line ? other->line : 1,
+					  "rank %d appears twice (%s, %s), so the processes ran "
+					  "independently; build nccl-tests with MPI=1",
+					  one->rank, one->host, other->host);
 	}
-	total = import_stopped(import) ? 0 : nccl_build_count_ranks(import, t);
-	if (import_stopped(import))
+	total = building_stopped(import) ? 0 : nccl_build_count_ranks(import, t);
+	if (building_stopped(import))
 		return;
 	for (size_t i = 0; i < t->rank_count; i++)
 		listed += t->ranks[i].group == t->ranks[0].group;
@@ -282,7 +282,7 @@ static bool nccl_build_row_can_be(const struct nccl_test *t, const struct nccl_r
  * Finds the collective of a test that does not name it (before 2.13.9): the only one that fits all
  * its rows, or else the one in the command line before it.
  */
-static void nccl_infer_collective(struct import *import, struct nccl_test *t)
+static void nccl_build_infer_collective(struct import *import, struct nccl_test *t)
 {
 	const struct nccl_file *file = import->state;
 	const struct nccl_collective *only = NULL;
@@ -308,18 +308,18 @@ static void nccl_infer_collective(struct import *import, struct nccl_test *t)
 		return;
 	t->collective = possible == 1 ? only : t->mentioned;
 	if (!t->collective) {
-		import_error_at(import, first->line,
-				"unknown collective; name it with --collective");
+		building_error_at(import, first->line,
+				  "unknown collective; name it with --collective");
 		return;
 	}
 	fact = xasprintf("%s (detected from %s)", t->collective->theirs,
 			 possible == 1 ? "columns and bandwidths" : "command line");
-	import_fact(import, "collective", fact);
+	building_fact(import, "collective", fact);
 	free(fact);
 }
 
-static void nccl_check_row(struct import *import, const struct nccl_test *t,
-			   const struct nccl_row *row)
+static void nccl_build_check_row(struct import *import, const struct nccl_test *t,
+				 const struct nccl_row *row)
 {
 	double moved = row->algbw_gbs * row->time_us * 1e3;
 	double slack = SIZE_TOLERANCE * row->bytes + 3 * row->algbw_half * row->time_us * 1e3 +
@@ -348,11 +348,11 @@ static void nccl_check_row(struct import *import, const struct nccl_test *t,
 	if (row->json)
 		import_json_error(import, row->json, NULL, "%s", message);
 	else
-		import_error_at(import, row->line, "%s", message);
+		building_error_at(import, row->line, "%s", message);
 }
 
 /* As in suites/collective.c, leaves out parameters that do not apply to the operation. */
-static bool nccl_collective_reduces(const struct nccl_collective *c)
+static bool nccl_build_collective_reduces(const struct nccl_collective *c)
 {
 	return strstr(c->ours, "reduce") != NULL;
 }
@@ -388,7 +388,7 @@ struct variety {
 	bool types, roots, operations;
 };
 
-static void nccl_note_variety(struct variety *v, const struct nccl_row *row)
+static void nccl_build_note_variety(struct variety *v, const struct nccl_row *row)
 {
 	if (!v->type) {
 		v->type = row->type;
@@ -400,31 +400,31 @@ static void nccl_note_variety(struct variety *v, const struct nccl_row *row)
 			 strcmp(row->operation, "none") != 0;
 }
 
-static struct case_result *nccl_row_case(struct import *import, const struct nccl_test *t,
-					 const struct nccl_row *row, const struct variety *v)
+static struct case_result *nccl_build_row_case(struct import *import, const struct nccl_test *t,
+					       const struct nccl_row *row, const struct variety *v)
 {
 	const char *ours = t->collective->ours;
-	struct case_result *c = import_case(import, "collective", t->devices, t->count, NULL);
+	struct case_result *c = building_case(import, "collective", t->devices, t->count, NULL);
 	bool placed = strcmp(ours, "broadcast") != 0 && strcmp(ours, "send_recv") != 0 &&
 		      strcmp(ours, "all_to_all") != 0;
 
-	import_number(c, "devices", (double)t->count);
-	import_word(c, "operation", ours);
-	if (nccl_collective_reduces(t->collective))
-		import_word(c, "precision", nccl_build_type_name(row->type));
+	building_number(c, "devices", (double)t->count);
+	building_word(c, "operation", ours);
+	if (nccl_build_collective_reduces(t->collective))
+		building_word(c, "precision", nccl_build_type_name(row->type));
 	else if (v->types)
-		import_word(c, "type", nccl_build_type_name(row->type));
-	if (v->operations && nccl_collective_reduces(t->collective))
-		import_word(c, "reduction", row->operation);
+		building_word(c, "type", nccl_build_type_name(row->type));
+	if (v->operations && nccl_build_collective_reduces(t->collective))
+		building_word(c, "reduction", row->operation);
 	if (v->roots)
-		import_number(c, "root", row->root);
+		building_number(c, "root", row->root);
 	if (placed || row->in_place)
-		import_word(c, "placement", row->in_place ? "in_place" : "out_of_place");
-	import_bytes(c, "size", row->bytes);
+		building_word(c, "placement", row->in_place ? "in_place" : "out_of_place");
+	building_bytes(c, "size", row->bytes);
 	if (t->groups > 1)
 		case_result_note(c, "Several groups of ranks ran at the same time; these values "
 				    "are from the group of rank 0.");
-	return import_named(import, c);
+	return building_named(import, c);
 }
 
 static void nccl_build_row(struct import *import, struct nccl_test *t, const struct nccl_row *row,
@@ -432,16 +432,16 @@ static void nccl_build_row(struct import *import, struct nccl_test *t, const str
 {
 	struct case_result *c;
 
-	nccl_check_row(import, t, row);
+	nccl_build_check_row(import, t, row);
 	import->line = row->line;
-	c = nccl_row_case(import, t, row, v);
+	c = nccl_build_row_case(import, t, row, v);
 	if (row->busbw_gbs == 0 || row->algbw_gbs == 0)
-		import_left_out(import, "bandwidths of 0");
-	import_metric(c, "collective.busbw", "B/s",
-		      row->busbw_gbs > 0 ? row->busbw_gbs * 1e9 : (double)NAN);
-	import_metric(c, "collective.algbw", "B/s",
-		      row->algbw_gbs > 0 ? row->algbw_gbs * 1e9 : (double)NAN);
-	import_metric(c, "collective.time", "s", row->time_us * 1e-6);
+		building_left_out(import, "bandwidths of 0");
+	building_metric(c, "collective.busbw", "B/s",
+			row->busbw_gbs > 0 ? row->busbw_gbs * 1e9 : (double)NAN);
+	building_metric(c, "collective.algbw", "B/s",
+			row->algbw_gbs > 0 ? row->algbw_gbs * 1e9 : (double)NAN);
+	building_metric(c, "collective.time", "s", row->time_us * 1e-6);
 	if (row->counted && row->wrong > 0)
 		import_failed(c, "%.0f wrong elements", row->wrong);
 	else if (!row->counted && row->wrong > nccl_build_largest_error(row->type, t->count))
@@ -460,10 +460,10 @@ static void nccl_build_rows(struct import *import)
 	for (size_t i = 0; i < file->row_count; i++) {
 		const struct nccl_row *row = &file->rows[i];
 
-		nccl_note_variety(&varieties[file->tests[row->test].collective - nccl_collectives],
-				  row);
+		nccl_build_note_variety(
+			&varieties[file->tests[row->test].collective - nccl_collectives], row);
 	}
-	for (size_t i = 0; i < file->row_count && !import_stopped(import); i++) {
+	for (size_t i = 0; i < file->row_count && !building_stopped(import); i++) {
 		const struct nccl_row *row = &file->rows[i];
 		struct nccl_test *t = &file->tests[row->test];
 
@@ -471,13 +471,13 @@ static void nccl_build_rows(struct import *import)
 			nccl_build_row(import, t, row,
 				       &varieties[t->collective - nccl_collectives]);
 		else
-			import_left_out(import, "%s (gpuproof has no such collective)",
-					t->collective->theirs);
+			building_left_out(import, "%s (gpuproof has no such collective)",
+					  t->collective->theirs);
 	}
 }
 
 /* A test that died, or that the tool reports as wrong, becomes a case of its own. */
-static void nccl_add_verdict(struct import *import, const struct nccl_test *t)
+static void nccl_build_add_verdict(struct import *import, const struct nccl_test *t)
 {
 	const struct import_device none = { .backend = "cuda" };
 	size_t device = 0;
@@ -485,21 +485,22 @@ static void nccl_add_verdict(struct import *import, const struct nccl_test *t)
 
 	import->line = t->line;
 	if (!t->count && !import->result->device_count)
-		import_device(import, &none);
+		building_device(import, &none);
 	if (!t->broken && (!t->failed || t->failed_rows)) {
 		if (!t->concluded && (t->headed || t->rank_count))
-			import_incomplete(import, "the test that begins in line %zu has no summary",
-					  t->line);
+			building_incomplete(import,
+					    "the test that begins in line %zu has no summary",
+					    t->line);
 		return;
 	}
-	c = import_case(import, "collective", t->count ? t->devices : &device,
-			t->count ? t->count : 1, NULL);
-	import_number(c, "devices", (double)t->count);
-	import_word(c, "operation",
-		    !t->collective        ? "unknown"
-		    : t->collective->ours ? t->collective->ours
-					  : t->collective->theirs);
-	c = import_named(import, c);
+	c = building_case(import, "collective", t->count ? t->devices : &device,
+			  t->count ? t->count : 1, NULL);
+	building_number(c, "devices", (double)t->count);
+	building_word(c, "operation",
+		      !t->collective        ? "unknown"
+		      : t->collective->ours ? t->collective->ours
+					    : t->collective->theirs);
+	c = building_named(import, c);
 	if (t->broken)
 		import_broken(c, "nccl-tests reports: %s", t->broken);
 	else
@@ -507,15 +508,15 @@ static void nccl_add_verdict(struct import *import, const struct nccl_test *t)
 }
 
 /* Rejects a test without figures, with the tool's own message. */
-static void nccl_check_empty(struct import *import, const struct nccl_test *t)
+static void nccl_build_check_empty(struct import *import, const struct nccl_test *t)
 {
 	if (t->broken)
-		import_error_at(import, t->line,
-				"the test has no values, because it ended with \"%.300s\"",
-				t->broken);
+		building_error_at(import, t->line,
+				  "the test has no values, because it ended with \"%.300s\"",
+				  t->broken);
 	else if (!t->concluded && !t->rows)
-		import_error_at(import, t->line,
-				"the test has no values, because it ended before its first row");
+		building_error_at(import, t->line,
+				  "the test has no values, because it ended before its first row");
 }
 
 void nccl_build(struct import *import)
@@ -523,13 +524,13 @@ void nccl_build(struct import *import)
 	struct nccl_file *file = import->state;
 
 	for (size_t i = 0; !file->row_count && i < file->test_count; i++)
-		nccl_check_empty(import, &file->tests[i]);
-	for (size_t i = 0; !import_stopped(import) && i < file->test_count; i++)
-		nccl_find_devices(import, &file->tests[i]);
-	for (size_t i = 0; !import_stopped(import) && i < file->test_count; i++)
-		nccl_infer_collective(import, &file->tests[i]);
-	if (!import_stopped(import))
+		nccl_build_check_empty(import, &file->tests[i]);
+	for (size_t i = 0; !building_stopped(import) && i < file->test_count; i++)
+		nccl_build_find_devices(import, &file->tests[i]);
+	for (size_t i = 0; !building_stopped(import) && i < file->test_count; i++)
+		nccl_build_infer_collective(import, &file->tests[i]);
+	if (!building_stopped(import))
 		nccl_build_rows(import);
-	for (size_t i = 0; !import_stopped(import) && i < file->test_count; i++)
-		nccl_add_verdict(import, &file->tests[i]);
+	for (size_t i = 0; !building_stopped(import) && i < file->test_count; i++)
+		nccl_build_add_verdict(import, &file->tests[i]);
 }

@@ -16,7 +16,7 @@ struct nccl_collective {
 #define NCCL_COLLECTIVES 11
 extern const struct nccl_collective nccl_collectives[NCCL_COLLECTIVES];
 /* Finds that of "./build/all_reduce_perf_mpi" or a name as users write it; NULL: none. */
-const struct nccl_collective *nccl_collective(const char *program);
+const struct nccl_collective *nccl_build_collective(const char *program);
 
 struct nccl_rank {
 	int rank, group, device;
@@ -65,18 +65,18 @@ struct nccl_file {
 };
 
 /* The test that lines belong to from now on. */
-struct nccl_test *nccl_begin_test(struct nccl_file *file, size_t line);
-void nccl_add_rank(struct nccl_test *test, struct nccl_rank rank);
-void nccl_add_row(struct nccl_file *file, const struct nccl_row *row);
+struct nccl_test *nccl_build_begin_test(struct nccl_file *file, size_t line);
+void nccl_build_add_rank(struct nccl_test *test, struct nccl_rank rank);
+void nccl_build_add_row(struct nccl_file *file, const struct nccl_row *row);
 /* Remembers the first words; copies. */
-void nccl_set_words(char **words, const char *said);
+void nccl_build_set_words(char **words, const char *said);
 /* "2.28.9" of NCCL's number 22809 as a fact. */
-void nccl_version_fact(struct import *import, double number);
+void nccl_build_version_fact(struct import *import, double number);
 /*
  * Refuses a row that contradicts itself or the list of ranks, and makes cases of all others.
  * Repetitions are samples; what differs within the file is a parameter.
  */
 void nccl_build(struct import *import);
-void nccl_release(void *file);
+void nccl_build_release(void *file);
 
 #endif

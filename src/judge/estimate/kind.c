@@ -7,20 +7,21 @@
 #include "base/stats.h"
 #include "plan/metrics.h"
 
-bool metric_is_exact(const struct metric_value *m)
+bool figure_kind_metric_is_exact(const struct metric_value *m)
 {
 	const struct metric *row;
 
 	if (m->series && *m->series)
 		return false;
-	row = metric_find(m->name);
+	row = schema_metric_find(m->name);
 	return strcmp(m->unit, "B") == 0 || (row ? row->kind : m->kind) == METRIC_EXACT;
 }
 
 #define SHORT_SECONDS 20e-6 /* copies shorter than this are dominated by their start */
 
 /* Time of the single operation that the metric measures; NaN: not timed by itself. */
-static double operation_seconds(const struct metric_value *m, const struct case_result *c)
+static double figure_kind_operation_seconds(const struct metric_value *m,
+					    const struct case_result *c)
 {
 	const struct series *series = m->series && *m->series ? case_series(c, m->series) : NULL;
 
@@ -31,11 +32,11 @@ static double operation_seconds(const struct metric_value *m, const struct case_
 #define HOT_SECONDS 0.1
 
 /* Decides by the telemetry; without readings, by the duration of the samples. */
-static bool meets_power_limit(const struct metric_value *m, const struct case_result *c)
+static bool figure_kind_meets_power_limit(const struct metric_value *m, const struct case_result *c)
 {
 	if (c->during.readings)
 		return 2 * c->during.throttled > c->during.readings;
-	return operation_seconds(m, c) * (double)m->n > HOT_SECONDS;
+	return figure_kind_operation_seconds(m, c) * (double)m->n > HOT_SECONDS;
 }
 
 /*
@@ -55,17 +56,18 @@ static enum figure_kind kind_of_timed(const struct metric_value *m, const struct
 		return FIGURE_PRODUCT;
 	if (strcmp(m->unit, "B/s") != 0)
 		return FIGURE_STEP;
-	return operation_seconds(m, c) < SHORT_SECONDS ? FIGURE_SMALL_COPY : FIGURE_BANDWIDTH;
+	return figure_kind_operation_seconds(m, c) < SHORT_SECONDS ? FIGURE_SMALL_COPY
+								   : FIGURE_BANDWIDTH;
 }
 
 enum figure_kind figure_kind_of(const struct metric_value *m, const struct case_result *c,
 				const struct device_info *device)
 {
-	const struct metric *row = metric_find(m->name);
+	const struct metric *row = schema_metric_find(m->name);
 	enum metric_kind kind = row ? metric_kind_of(row, c) : m->kind;
-	bool small = operation_seconds(m, c) < SHORT_SECONDS;
+	bool small = figure_kind_operation_seconds(m, c) < SHORT_SECONDS;
 
-	if (metric_is_exact(m))
+	if (figure_kind_metric_is_exact(m))
 		return FIGURE_EXACT;
 	if (device && device_is_host(device))
 		return kind == METRIC_HOST || kind == METRIC_LAUNCH ? FIGURE_CPU_CALL
@@ -78,7 +80,7 @@ enum figure_kind figure_kind_of(const struct metric_value *m, const struct case_
 	case METRIC_OTHER:
 		return FIGURE_STEP;
 	case METRIC_TENSOR:
-		return meets_power_limit(m, c) ? FIGURE_POWER_LIMIT : FIGURE_PRODUCT;
+		return figure_kind_meets_power_limit(m, c) ? FIGURE_POWER_LIMIT : FIGURE_PRODUCT;
 	case METRIC_PEAK:
 		return FIGURE_PEAK;
 	case METRIC_LINK:
@@ -130,28 +132,28 @@ enum figure_kind figure_kind_named(const char *name)
 	return kind;
 }
 
-bool figure_is_of_host(enum figure_kind kind)
+bool figure_kind_is_of_host(enum figure_kind kind)
 {
 	return kind == FIGURE_HOST || kind == FIGURE_PAGEABLE || kind == FIGURE_CPU_CALL;
 }
 
-struct repeat figure_repeat(enum figure_kind kind)
+struct repeat figure_kind_repeat(enum figure_kind kind)
 {
 	return (struct repeat){ .spread = kinds[kind].spread, .states = kinds[kind].states };
 }
 
-double figure_visit_spread(enum figure_kind kind)
+double figure_kind_visit_spread(enum figure_kind kind)
 {
 	return kinds[kind].visit_spread;
 }
 
-double figure_session_spread(enum figure_kind kind)
+double figure_kind_session_spread(enum figure_kind kind)
 {
 	return kind < FIGURE_KINDS ? root_sum_square(kinds[kind].spread, kinds[kind].visit_spread)
 				   : (double)NAN;
 }
 
-double figure_worst_value(const double *values, size_t n, enum better better)
+double figure_kind_worst_value(const double *values, size_t n, enum better better)
 {
 	double worst = values[0];
 

@@ -8,7 +8,7 @@
 #include "stats/repeat.h"
 
 enum figure_kind {
-	FIGURE_EXACT,       /* metric_is_exact() */
+	FIGURE_EXACT,       /* figure_kind_metric_is_exact() */
 	FIGURE_BANDWIDTH,   /* memory of a GPU, device-to-host copies, copies between two GPUs */
 	FIGURE_PRODUCT,     /* GEMMs of a GPU */
 	FIGURE_PEAK,        /* register-only arithmetic of a GPU */
@@ -32,34 +32,34 @@ const char *figure_kind_name(enum figure_kind kind); /* "host call", "bandwidth"
 enum figure_kind figure_kind_named(const char *name);
 
 /* True if the host determines the metric. Its launches have several modes, up to 29 % apart. */
-bool figure_is_of_host(enum figure_kind kind);
+bool figure_kind_is_of_host(enum figure_kind kind);
 
 /*
  * Typical variation between launches of one session, measured in 18 sessions of 10 hosts with H100
  * and H200, and in 4 sessions of a shared CPU. None for FIGURE_EXACT.
  */
-struct repeat figure_repeat(enum figure_kind kind);
+struct repeat figure_kind_repeat(enum figure_kind kind);
 
 /*
  * Standard deviation (a ratio) of an unchanged metric between sessions, in addition to the
  * variation between launches. Assumed if there is no history. Measured in pairs of sessions of one
  * GPU some minutes apart; guessed for FIGURE_PEAK and FIGURE_LAUNCH.
  */
-double figure_visit_spread(enum figure_kind kind);
+double figure_kind_visit_spread(enum figure_kind kind);
 
 /* Standard deviation between sessions of one launch each; NaN for FIGURE_KINDS. */
-double figure_session_spread(enum figure_kind kind);
+double figure_kind_session_spread(enum figure_kind kind);
 
 /*
  * True if the metric does not vary between launches: counted bytes, errors, shares found. The worst
  * launch is its value. Launches are not averaged, and there is no interval.
  */
-bool metric_is_exact(const struct metric_value *metric);
+bool figure_kind_metric_is_exact(const struct metric_value *metric);
 
 /*
  * Worst of `n` >= 1 values: the largest if lower is better, the smallest if higher is better, else
  * the median.
  */
-double figure_worst_value(const double *values, size_t n, enum better better);
+double figure_kind_worst_value(const double *values, size_t n, enum better better);
 
 #endif

@@ -28,7 +28,8 @@ static void observation_add_case(struct subject *s, const struct case_result *c)
 }
 
 /* Adds the cases of one more launch. */
-static void subjects_merge_launch(struct subjects *subjects, const struct result *result)
+static void observation_subjects_merge_launch(struct subjects *subjects,
+					      const struct result *result)
 {
 	size_t known = subjects->count;
 	struct observation_by_id *index = xcalloc(known + 1, sizeof(*index));
@@ -55,14 +56,15 @@ static void subjects_merge_launch(struct subjects *subjects, const struct result
 	free(index);
 }
 
-void subjects_collect(struct subjects *subjects, const struct result *results, size_t count)
+void observation_subjects_collect(struct subjects *subjects, const struct result *results,
+				  size_t count)
 {
 	memset(subjects, 0, sizeof(*subjects));
 	for (size_t r = 0; r < count; r++)
-		subjects_merge_launch(subjects, &results[r]);
+		observation_subjects_merge_launch(subjects, &results[r]);
 }
 
-void subjects_release(struct subjects *subjects)
+void observation_subjects_release(struct subjects *subjects)
 {
 	for (size_t i = 0; i < subjects->count; i++)
 		free(subjects->items[i].cases);
@@ -70,7 +72,7 @@ void subjects_release(struct subjects *subjects)
 	memset(subjects, 0, sizeof(*subjects));
 }
 
-const struct subject *subjects_find(const struct subjects *subjects, const char *id)
+const struct subject *observation_subjects_find(const struct subjects *subjects, const char *id)
 {
 	for (size_t i = 0; i < subjects->count; i++)
 		if (strcmp(subjects->items[i].first->id, id) == 0)
@@ -106,7 +108,7 @@ void observation_refuse(struct observation *o, enum verdict verdict, const char 
  * Zero is valid only for metrics that are not timed and where lower is better: an error, an idle
  * share.
  */
-static bool value_is_plausible(const struct metric_value *m, double value)
+static bool observation_value_is_plausible(const struct metric_value *m, double value)
 {
 	if (!isfinite(value) || value < 0)
 		return false;
@@ -118,7 +120,7 @@ static void observation_gather_value(struct observation_gathering *g, struct obs
 {
 	char reason[96];
 
-	if (value_is_plausible(m, value)) {
+	if (observation_value_is_plausible(m, value)) {
 		ARRAY_GROW(g->values, g->count, g->capacity);
 		g->values[g->count++] = value;
 		return;
@@ -132,7 +134,7 @@ static void observation_gather_value(struct observation_gathering *g, struct obs
 	observation_refuse(o, VERDICT_ERROR, reason);
 }
 
-double metric_sample_half(const struct metric_value *m)
+double observation_metric_sample_half(const struct metric_value *m)
 {
 	double low = m->interval == INTERVAL_WITHIN ? m->low : m->within_low;
 	double high = m->interval == INTERVAL_WITHIN ? m->high : m->within_high;
@@ -146,7 +148,7 @@ double metric_sample_half(const struct metric_value *m)
 static void observation_gather_metric(struct observation_gathering *g, struct observation *o,
 				      const struct metric_value *m, const char *unit)
 {
-	double half = metric_sample_half(m);
+	double half = observation_metric_sample_half(m);
 
 	if (strcmp(m->unit, unit) != 0) {
 		char *reason = xasprintf("the unit is '%.30s', not %s", m->unit, unit);
@@ -166,7 +168,7 @@ static void observation_gather_metric(struct observation_gathering *g, struct ob
 	o->samples = o->samples ? o->samples : m->n;
 	o->no_interval = isnan(half) && m->series && *m->series && m->n < 6;
 	o->better = m->better;
-	o->exact = metric_is_exact(m);
+	o->exact = figure_kind_metric_is_exact(m);
 }
 
 /* Uses the suite's note as the reason why the metric is missing. */
@@ -187,11 +189,11 @@ static void observation_gather_case(struct observation_gathering *g, struct obse
 	const struct case_result *c = subject->cases[i];
 	const struct metric_value *m;
 
-	if (case_is_wrong(c) || c->status != CASE_OK) {
+	if (result_outcome_case_is_wrong(c) || c->status != CASE_OK) {
 		observation_refuse(o,
-				   case_is_wrong(c)            ? VERDICT_FAIL
-				   : c->status == CASE_SKIPPED ? VERDICT_SKIP
-							       : VERDICT_ERROR,
+				   result_outcome_case_is_wrong(c) ? VERDICT_FAIL
+				   : c->status == CASE_SKIPPED     ? VERDICT_SKIP
+								   : VERDICT_ERROR,
 				   c->status == CASE_OK ? "the error exceeds the tolerance"
 							: c->reason);
 		return;
@@ -199,7 +201,7 @@ static void observation_gather_case(struct observation_gathering *g, struct obse
 	m = case_metric(c, metric);
 	if (m) {
 		observation_gather_metric(g, o, m, unit);
-		o->repeat = figure_repeat(figure_kind_of(m, c, subject->device));
+		o->repeat = figure_kind_repeat(figure_kind_of(m, c, subject->device));
 		g->launches++;
 		g->unsettled += case_is_unsettled(c, m);
 	} else
@@ -209,7 +211,8 @@ static void observation_gather_case(struct observation_gathering *g, struct obse
 /*
  * A drifting level may end on either side of a bound. If most launches settled, their values count.
  */
-static void refuse_unsettled(const struct observation_gathering *g, struct observation *o)
+static void observation_refuse_unsettled(const struct observation_gathering *g,
+					 struct observation *o)
 {
 	if (2 * g->unsettled > g->launches)
 		observation_refuse(o, VERDICT_INCONCLUSIVE,
@@ -217,7 +220,7 @@ static void refuse_unsettled(const struct observation_gathering *g, struct obser
 				   "settle_time or preheat");
 }
 
-static bool has_zero(const struct observation *o)
+static bool observation_has_zero(const struct observation *o)
 {
 	for (size_t i = 0; i < o->count; i++)
 		if (o->values[i] == 0)
@@ -225,20 +228,21 @@ static bool has_zero(const struct observation *o)
 	return false;
 }
 
-static struct estimate estimate_of(const struct observation *o, double sample_half)
+static struct estimate observation_estimate_of(const struct observation *o, double sample_half)
 {
 	if (o->verdict != VERDICT_PASS && o->verdict != VERDICT_INCONCLUSIVE)
 		return (struct estimate){
 			.value = NAN, .low = NAN, .high = NAN, .half = NAN, .half_both = NAN
 		};
 	if (o->exact)
-		return (struct estimate){ .value = figure_worst_value(o->values, o->count,
-								      o->better),
+		return (struct estimate){ .value = figure_kind_worst_value(o->values, o->count,
+									   o->better),
 					  .low = NAN,
 					  .high = NAN,
 					  .launches = o->count };
-	return has_zero(o) ? estimate_with_zeros(o->values, o->count)
-			   : estimate_launches(o->values, o->count, sample_half, &o->repeat);
+	return observation_has_zero(o)
+		       ? stats_estimate_with_zeros(o->values, o->count)
+		       : stats_estimate_launches(o->values, o->count, sample_half, &o->repeat);
 }
 
 struct observation observation_make(const struct subject *subject, const char *metric,
@@ -249,13 +253,13 @@ struct observation observation_make(const struct subject *subject, const char *m
 
 	for (size_t i = 0; i < subject->count; i++)
 		observation_gather_case(&g, &o, subject, i, metric, unit);
-	refuse_unsettled(&g, &o);
+	observation_refuse_unsettled(&g, &o);
 	o.no_interval = o.no_interval && g.count == 1;
 	o.values = g.values;
 	o.count = g.count;
 	if (launch_spread > 0)
 		o.repeat.spread = launch_spread;
-	o.estimate = estimate_of(&o, g.halves ? g.half / (double)g.halves : 0);
+	o.estimate = observation_estimate_of(&o, g.halves ? g.half / (double)g.halves : 0);
 	return o;
 }
 

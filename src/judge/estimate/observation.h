@@ -26,11 +26,12 @@ struct subjects {
 };
 
 /* Collects the cases of `results` by id, in the order of the first result that contains each. */
-void subjects_collect(struct subjects *subjects, const struct result *results, size_t count);
-void subjects_release(struct subjects *subjects);
+void observation_subjects_collect(struct subjects *subjects, const struct result *results,
+				  size_t count);
+void observation_subjects_release(struct subjects *subjects);
 
 /* Finds the subject of case `id`; NULL: none. */
-const struct subject *subjects_find(const struct subjects *subjects, const char *id);
+const struct subject *observation_subjects_find(const struct subjects *subjects, const char *id);
 
 struct observation {
 	/*
@@ -45,7 +46,7 @@ struct observation {
 	size_t count;
 	size_t samples;
 	bool no_interval; /* a single launch with too few samples for an interval */
-	/* metric_is_exact(): the value is the worst launch, without an interval */
+	/* figure_kind_metric_is_exact(): the value is the worst launch, without an interval */
 	bool exact;
 	struct repeat repeat; /* typical variation of the metric's kind, or the caller's */
 	enum better better;
@@ -59,7 +60,7 @@ struct observation observation_make(const struct subject *subject, const char *m
 				    const char *unit, double launch_spread);
 void observation_release(struct observation *observation);
 /* Half-width of the interval of one launch's samples, on the log scale; NaN: none. */
-double metric_sample_half(const struct metric_value *metric);
+double observation_metric_sample_half(const struct metric_value *metric);
 /* Replaces the verdict, unless it is worse already: wrong result, error, skip, in this order. */
 void observation_refuse(struct observation *observation, enum verdict verdict, const char *reason);
 

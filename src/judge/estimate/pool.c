@@ -12,7 +12,8 @@
 
 #define NOISY_SPREAD 0.03 /* standard deviation between launches that deserves a note */
 
-static struct case_result *pool_find_case(const struct result *result, const char *id, size_t hint)
+static struct case_result *estimate_pool_find_case(const struct result *result, const char *id,
+						   size_t hint)
 {
 	if (hint < result->case_count && strcmp(result->cases[hint].id, id) == 0)
 		return &result->cases[hint];
@@ -22,21 +23,23 @@ static struct case_result *pool_find_case(const struct result *result, const cha
 	return NULL;
 }
 
-static void metric_push_launch(struct metric_value *m, double value)
+static void estimate_pool_metric_push_launch(struct metric_value *m, double value)
 {
 	m->launches = xrealloc(m->launches, m->launch_count + 1, sizeof(*m->launches));
 	m->launches[m->launch_count++] = value;
 }
 
 /* `same`: the metric in one more launch; NULL: missing there. */
-static void pool_value(struct metric_value *m, const struct metric_value *same)
+static void estimate_pool_value(struct metric_value *m, const struct metric_value *same)
 {
 	if (!m->launch_count)
-		metric_push_launch(m, m->value);
-	metric_push_launch(m, same && strcmp(same->unit, m->unit) == 0 ? same->value : (double)NAN);
+		estimate_pool_metric_push_launch(m, m->value);
+	estimate_pool_metric_push_launch(m, same && strcmp(same->unit, m->unit) == 0 ? same->value
+										     : (double)NAN);
 }
 
-static void pool_set_reason(struct case_result *c, const struct case_result *other, size_t launch)
+static void estimate_pool_set_reason(struct case_result *c, const struct case_result *other,
+				     size_t launch)
 {
 	free(c->reason);
 	c->reason = xasprintf("launch %zu: %s%s", launch,
@@ -48,18 +51,20 @@ static void pool_set_reason(struct case_result *c, const struct case_result *oth
 }
 
 /* A correct launch must not hide a wrong or unverified one. */
-static void pool_verification(struct verification *v, const struct case_result *other)
+static void estimate_pool_verification(struct verification *v, const struct case_result *other)
 {
 	const struct verification *o = &other->verification;
 
-	if (!case_is_wrong(other) && case_is_verified(other) && !(o->error > v->error))
+	if (!result_outcome_case_is_wrong(other) && result_outcome_case_is_verified(other) &&
+	    !(o->error > v->error))
 		return;
 	free(v->method);
 	*v = *o;
 	v->method = o->method ? xstrdup(o->method) : NULL;
 }
 
-static void pool_case(struct case_result *c, const struct case_result *other, size_t launch)
+static void estimate_pool_case(struct case_result *c, const struct case_result *other,
+			       size_t launch)
 {
 	static const int rank[] = {
 		[CASE_OK] = 0, [CASE_SKIPPED] = 1, [CASE_ERROR] = 2, [CASE_FAILED] = 3
@@ -68,15 +73,15 @@ static void pool_case(struct case_result *c, const struct case_result *other, si
 	c->seconds += other->seconds;
 	c->after = other->after;
 	case_result_lose_as(c, other);
-	pool_verification(&c->verification, other);
+	estimate_pool_verification(&c->verification, other);
 	if (rank[other->status] > rank[c->status])
-		pool_set_reason(c, other, launch);
+		estimate_pool_set_reason(c, other, launch);
 	if (c->status == CASE_OK)
 		for (size_t i = 0; i < c->metric_count; i++)
-			pool_value(&c->metrics[i], case_metric(other, c->metrics[i].name));
+			estimate_pool_value(&c->metrics[i], case_metric(other, c->metrics[i].name));
 }
 
-static bool launches_are_usable(const struct metric_value *m)
+static bool estimate_pool_launches_are_usable(const struct metric_value *m)
 {
 	for (size_t i = 0; i < m->launch_count; i++)
 		if (!(m->launches[i] > 0) || !isfinite(m->launches[i]))
@@ -84,9 +89,9 @@ static bool launches_are_usable(const struct metric_value *m)
 	return m->launch_count > 1;
 }
 
-static void note_spread(struct case_result *c, const struct metric_value *m)
+static void estimate_pool_note_spread(struct case_result *c, const struct metric_value *m)
 {
-	double spread = estimate_log_deviation(m->launches, m->launch_count);
+	double spread = stats_estimate_log_deviation(m->launches, m->launch_count);
 	char *note;
 
 	if (!m->headline || spread <= NOISY_SPREAD ||
@@ -99,15 +104,15 @@ static void note_spread(struct case_result *c, const struct metric_value *m)
 }
 
 /* Worst launch, for a metric that no launch may exceed; NaN if it is missing in a launch. */
-static double pool_worst_of(const struct metric_value *m)
+static double estimate_pool_worst_of(const struct metric_value *m)
 {
 	for (size_t i = 0; i < m->launch_count; i++)
 		if (!isfinite(m->launches[i]))
 			return (double)NAN;
-	return figure_worst_value(m->launches, m->launch_count, m->better);
+	return figure_kind_worst_value(m->launches, m->launch_count, m->better);
 }
 
-static void take_estimate(struct metric_value *m, const struct estimate *e)
+static void estimate_pool_take_estimate(struct metric_value *m, const struct estimate *e)
 {
 	if (m->interval == INTERVAL_WITHIN && m->low > 0 && isfinite(m->high)) {
 		m->within_low = m->low;
@@ -123,61 +128,61 @@ static void take_estimate(struct metric_value *m, const struct estimate *e)
  * Variation for displayed intervals, which cover all launches even if these have several modes. In
  * a check, such a wide interval would hide a slow launch.
  */
-static struct repeat shown_repeat(enum figure_kind kind)
+static struct repeat estimate_pool_shown_repeat(enum figure_kind kind)
 {
-	struct repeat repeat = figure_repeat(kind);
+	struct repeat repeat = figure_kind_repeat(kind);
 
 	repeat.states = true;
 	return repeat;
 }
 
 /* Gives a single launch with a sample interval the interval that repeated runs would have. */
-static void settle_single(struct metric_value *m, enum figure_kind kind)
+static void estimate_pool_settle_single(struct metric_value *m, enum figure_kind kind)
 {
-	struct repeat repeat = shown_repeat(kind);
-	double half = metric_sample_half(m);
+	struct repeat repeat = estimate_pool_shown_repeat(kind);
+	double half = observation_metric_sample_half(m);
 	struct estimate e;
 
 	if (m->interval != INTERVAL_WITHIN || kind == FIGURE_EXACT || isnan(half))
 		return;
-	e = estimate_launches(&m->value, 1, half, &repeat);
-	take_estimate(m, &e);
+	e = stats_estimate_launches(&m->value, 1, half, &repeat);
+	estimate_pool_take_estimate(m, &e);
 }
 
 /* `c` is NULL for metrics of the host. */
-static void pool_settle_metric(const struct result *result, struct case_result *c,
-			       struct metric_value *m)
+static void estimate_pool_settle_metric(const struct result *result, struct case_result *c,
+					struct metric_value *m)
 {
 	enum figure_kind kind =
 		c ? figure_kind_of(m, c, result_device(result, c->device)) : FIGURE_CPU_WORK;
-	struct repeat repeat = shown_repeat(kind);
+	struct repeat repeat = estimate_pool_shown_repeat(kind);
 	struct estimate e;
 
 	if (m->launch_count < 2) {
-		settle_single(m, kind);
+		estimate_pool_settle_single(m, kind);
 		return;
 	}
-	if (kind == FIGURE_EXACT || metric_is_exact(m)) {
-		m->value = pool_worst_of(m);
+	if (kind == FIGURE_EXACT || figure_kind_metric_is_exact(m)) {
+		m->value = estimate_pool_worst_of(m);
 		return;
 	}
-	if (!launches_are_usable(m)) {
-		m->value = hodges_lehmann(m->launches, m->launch_count);
+	if (!estimate_pool_launches_are_usable(m)) {
+		m->value = stats_repeat_hodges_lehmann(m->launches, m->launch_count);
 		m->low = m->high = (double)NAN;
 		return;
 	}
-	e = estimate_launches(m->launches, m->launch_count, 0, &repeat);
-	take_estimate(m, &e);
+	e = stats_estimate_launches(m->launches, m->launch_count, 0, &repeat);
+	estimate_pool_take_estimate(m, &e);
 	if (c)
-		note_spread(c, m);
+		estimate_pool_note_spread(c, m);
 }
 
 /*
  * Marks a series as unsettled if more than half of the launches were; `mine` launches are pooled
  * already.
  */
-static void vote_on_series(struct series *series, size_t mine,
-			   const struct case_result *const *others, size_t count)
+static void estimate_pool_vote_on_series(struct series *series, size_t mine,
+					 const struct case_result *const *others, size_t count)
 {
 	size_t unsettled = series->unsettled ? mine : 0, launches = mine;
 
@@ -191,8 +196,8 @@ static void vote_on_series(struct series *series, size_t mine,
 }
 
 /* A metric is a headline if it is one in a single launch and most launches settled. */
-static void vote_on_headline(struct case_result *c, struct metric_value *m,
-			     const struct case_result *const *others, size_t count)
+static void estimate_pool_vote_on_headline(struct case_result *c, struct metric_value *m,
+					   const struct case_result *const *others, size_t count)
 {
 	for (size_t r = 0; r < count; r++) {
 		const struct metric_value *same =
@@ -203,8 +208,8 @@ static void vote_on_headline(struct case_result *c, struct metric_value *m,
 	m->headline = m->headline && !case_is_unsettled(c, m);
 }
 
-static void vote_on_settling(struct result *result, size_t before, const struct result *more,
-			     size_t count)
+static void estimate_pool_vote_on_settling(struct result *result, size_t before,
+					   const struct result *more, size_t count)
 {
 	const struct case_result **others = xcalloc(count + 1, sizeof(*others));
 
@@ -212,36 +217,39 @@ static void vote_on_settling(struct result *result, size_t before, const struct 
 		struct case_result *c = &result->cases[i];
 
 		for (size_t r = 0; r < count; r++)
-			others[r] = pool_find_case(&more[r], c->id, i);
+			others[r] = estimate_pool_find_case(&more[r], c->id, i);
 		for (size_t s = 0; s < c->series_count; s++)
-			vote_on_series(&c->series[s], before, others, count);
+			estimate_pool_vote_on_series(&c->series[s], before, others, count);
 		for (size_t m = 0; m < c->metric_count; m++)
-			vote_on_headline(c, &c->metrics[m], others, count);
+			estimate_pool_vote_on_headline(c, &c->metrics[m], others, count);
 	}
 	free(others);
 }
 
-void pool_settle(struct result *result)
+void estimate_pool_settle(struct result *result)
 {
 	for (size_t i = 0; i < result->yardstick_count; i++)
-		pool_settle_metric(result, NULL, &result->yardstick[i]);
+		estimate_pool_settle_metric(result, NULL, &result->yardstick[i]);
 	for (size_t i = 0; i < result->case_count; i++)
 		for (size_t m = 0; m < result->cases[i].metric_count; m++)
-			pool_settle_metric(result, &result->cases[i], &result->cases[i].metrics[m]);
+			estimate_pool_settle_metric(result, &result->cases[i],
+						    &result->cases[i].metrics[m]);
 }
 
-void pool_launches(struct result *result, size_t before, const struct result *more, size_t count)
+void estimate_pool_launches(struct result *result, size_t before, const struct result *more,
+			    size_t count)
 {
 	for (size_t r = 0; r < count; r++) {
 		for (size_t i = 0; i < more[r].case_count; i++) {
-			struct case_result *c = pool_find_case(result, more[r].cases[i].id, i);
+			struct case_result *c =
+				estimate_pool_find_case(result, more[r].cases[i].id, i);
 
 			if (c)
-				pool_case(c, &more[r].cases[i], before + r + 1);
+				estimate_pool_case(c, &more[r].cases[i], before + r + 1);
 		}
 		for (size_t i = 0; i < result->yardstick_count; i++)
-			pool_value(&result->yardstick[i],
-				   result_yardstick(&more[r], result->yardstick[i].name));
+			estimate_pool_value(&result->yardstick[i],
+					    result_yardstick(&more[r], result->yardstick[i].name));
 		result->seconds += more[r].seconds;
 		if (more[r].finished &&
 		    (!result->finished || strcmp(more[r].finished, result->finished) > 0)) {
@@ -249,72 +257,75 @@ void pool_launches(struct result *result, size_t before, const struct result *mo
 			result->finished = xstrdup(more[r].finished);
 		}
 	}
-	vote_on_settling(result, before, more, count);
-	pool_settle(result);
+	estimate_pool_vote_on_settling(result, before, more, count);
+	estimate_pool_settle(result);
 }
 
 /* Half-width by Stein's rule, for `n` launches whose number was chosen from the first ones. */
-static double pool_half_by_first(const double *values, size_t first, double n)
+static double estimate_pool_half_by_first(const double *values, size_t first, double n)
 {
-	return student_quantile(0.975, (double)first - 1) * estimate_log_deviation(values, first) *
-	       sqrt(HODGES_LEHMANN_VARIANCE / n);
+	return student_quantile(0.975, (double)first - 1) *
+	       stats_estimate_log_deviation(values, first) * sqrt(HODGES_LEHMANN_VARIANCE / n);
 }
 
-static void widen_by_first(struct metric_value *m, size_t first)
+static void estimate_pool_widen_metric_by_first(struct metric_value *m, size_t first)
 {
 	double half;
 
-	if (m->launch_count < first || m->interval != INTERVAL_LAUNCHES || !launches_are_usable(m))
+	if (m->launch_count < first || m->interval != INTERVAL_LAUNCHES ||
+	    !estimate_pool_launches_are_usable(m))
 		return;
-	half = pool_half_by_first(m->launches, first, (double)m->launch_count);
+	half = estimate_pool_half_by_first(m->launches, first, (double)m->launch_count);
 	m->low = fmin(m->low, m->value * exp(-half));
 	m->high = fmax(m->high, m->value * exp(half));
 }
 
-void pool_widen_by_first(struct result *result, size_t first)
+void estimate_pool_widen_by_first(struct result *result, size_t first)
 {
 	for (size_t i = 0; i < result->case_count; i++)
 		for (size_t m = 0; m < result->cases[i].metric_count; m++)
-			widen_by_first(&result->cases[i].metrics[m], first);
+			estimate_pool_widen_metric_by_first(&result->cases[i].metrics[m], first);
 }
 
 /* Launches needed for one metric; 0: unknown, or the metric is exact. */
-static size_t metric_launches_needed(const struct result *launches, size_t count, const char *id,
-				     const struct metric_value *metric, double target)
+static size_t estimate_pool_metric_launches_needed(const struct result *launches, size_t count,
+						   const char *id,
+						   const struct metric_value *metric, double target)
 {
 	struct metric_value all = { .launch_count = 0 };
 	double needed = 0;
 
-	if (!metric->headline || metric_is_exact(metric))
+	if (!metric->headline || figure_kind_metric_is_exact(metric))
 		return 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct case_result *c = pool_find_case(&launches[i], id, 0);
+		const struct case_result *c = estimate_pool_find_case(&launches[i], id, 0);
 		const struct metric_value *same = c ? case_metric(c, metric->name) : NULL;
 
-		metric_push_launch(&all, same ? same->value : (double)NAN);
+		estimate_pool_metric_push_launch(&all, same ? same->value : (double)NAN);
 	}
-	if (launches_are_usable(&all))
-		needed = pow(pool_half_by_first(all.launches, count, 1) / log1p(target), 2);
+	if (estimate_pool_launches_are_usable(&all))
+		needed =
+			pow(estimate_pool_half_by_first(all.launches, count, 1) / log1p(target), 2);
 	free(all.launches);
 	return needed < 1e6 ? (size_t)ceil(needed) : (size_t)1e6;
 }
 
-size_t pool_launches_needed(const struct result *launches, size_t count, const char *id,
-			    double target)
+size_t estimate_pool_launches_needed(const struct result *launches, size_t count, const char *id,
+				     double target)
 {
 	const struct case_result *first = NULL;
 	size_t needed = count;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct case_result *c = pool_find_case(&launches[i], id, 0);
+		const struct case_result *c = estimate_pool_find_case(&launches[i], id, 0);
 
 		if (!c || c->status != CASE_OK)
 			return count;
 		first = first ? first : c;
 	}
 	for (size_t m = 0; first && m < first->metric_count; m++) {
-		size_t one =
-			metric_launches_needed(launches, count, id, &first->metrics[m], target);
+		size_t one = estimate_pool_metric_launches_needed(launches, count, id,
+								  &first->metrics[m], target);
 
 		needed = one > needed ? one : needed;
 	}

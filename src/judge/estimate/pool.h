@@ -7,24 +7,25 @@
 /*
  * Adds launches of the same cases (all or some) to `result`, which holds `before` launches (1: one,
  * not pooled yet). Each metric gets `launches`; its value becomes their Hodges-Lehmann estimate,
- * and low and high the interval of pool_settle(). Exact metrics keep the worst launch. Samples stay
- * those of the first launch. A case that failed in any launch is failed, and its reason names the
- * launch.
+ * and low and high the interval of estimate_pool_settle(). Exact metrics keep the worst launch.
+ * Samples stay those of the first launch. A case that failed in any launch is failed, and its
+ * reason names the launch.
  */
-void pool_launches(struct result *result, size_t before, const struct result *more, size_t count);
+void estimate_pool_launches(struct result *result, size_t before, const struct result *more,
+			    size_t count);
 
 /*
  * Gives each metric the interval of repeated runs (stats/repeat.h), from its launches, or for a
  * single launch from the variation of its kind (kind.h) and its samples. The samples' own interval
  * stays in within_low and within_high. Idempotent.
  */
-void pool_settle(struct result *result);
+void estimate_pool_settle(struct result *result);
 
 /*
  * Widens the intervals of a run whose number of launches was chosen from its `first` launches.
  * Stein's rule holds for the deviation of these launches alone.
  */
-void pool_widen_by_first(struct result *result, size_t first);
+void estimate_pool_widen_by_first(struct result *result, size_t first);
 
 /*
  * Number of launches of case `id` until the 95 % interval of each headline metric is within
@@ -33,7 +34,7 @@ void pool_widen_by_first(struct result *result, size_t first);
  * by chance: for metrics that vary by 1 to 2 %, intervals would then cover 88 %, not 95. Returns at
  * least `count`, and exactly `count` for failed cases and exact metrics.
  */
-size_t pool_launches_needed(const struct result *launches, size_t count, const char *id,
-			    double target);
+size_t estimate_pool_launches_needed(const struct result *launches, size_t count, const char *id,
+				     double target);
 
 #endif

@@ -14,7 +14,7 @@
 #define STEADY_LAUNCHES 3
 
 /* First check that rejects. */
-static const struct verdict_check *first_rejecting_check(const struct verdicts *v)
+static const struct verdict_check *population_add_first_rejecting_check(const struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++)
 		if (v->checks[i].wrong || v->checks[i].verdict == VERDICT_FAIL)
@@ -26,7 +26,8 @@ static const struct verdict_check *first_rejecting_check(const struct verdicts *
  * Judges by the limits of the model only. Comparison with reference GPUs would keep a population
  * from growing.
  */
-static enum status refuse_bad_cards(const struct result *results, size_t count, struct error *err)
+static enum status population_add_refuse_bad_cards(const struct result *results, size_t count,
+						   struct error *err)
 {
 	static const struct population empty;
 	struct text errors = TEXT_EMPTY;
@@ -34,20 +35,20 @@ static enum status refuse_bad_cards(const struct result *results, size_t count, 
 	const struct verdict_check *bad;
 	struct limits limits;
 
-	if (limits_of_model(&limits, results[0].devices[0].name, &errors) == STATUS_OK) {
-		judge_results(&(struct judge_input){ .results = results,
-						     .count = count,
-						     .limits = &limits,
-						     .population = &empty },
-			      &verdicts);
-		bad = first_rejecting_check(&verdicts);
+	if (judge_limits_of_model(&limits, results[0].devices[0].name, &errors) == STATUS_OK) {
+		judge_machine_results(&(struct judge_input){ .results = results,
+							     .count = count,
+							     .limits = &limits,
+							     .population = &empty },
+				      &verdicts);
+		bad = population_add_first_rejecting_check(&verdicts);
 		if (bad)
 			error_set(err, STATUS_USAGE,
 				  "these GPUs cannot be reference GPUs, because [limit %s] fails: "
 				  "%s %s; details: gpuproof check",
 				  bad->limit, *bad->case_id ? bad->case_id : bad->metric,
 				  bad->reason);
-		limits_release(&limits);
+		judge_limits_release(&limits);
 	} else {
 		error_set(err, STATUS_INTERNAL, "%s", errors.data ? errors.data : "");
 	}
@@ -56,8 +57,8 @@ static enum status refuse_bad_cards(const struct result *results, size_t count, 
 	return err->status;
 }
 
-static enum status population_refuse_results(const struct result *results, size_t count,
-					     struct error *err)
+static enum status population_add_refuse_results(const struct result *results, size_t count,
+						 struct error *err)
 {
 	const char *driver = result_fact(&results[0], "driver");
 	size_t known = 0;
@@ -72,25 +73,26 @@ static enum status population_refuse_results(const struct result *results, size_
 	for (size_t i = 0; i < results[0].device_count; i++) {
 		const struct device_info *d = &results[0].devices[i];
 
-		known += *population_id(d) != '\0';
-		if (*population_id(d) &&
-		    (!population_id_fits(population_id(d)) || !population_text_fits(d->name)))
+		known += *population_key_id(d) != '\0';
+		if (*population_key_id(d) &&
+		    (!population_id_fits(population_key_id(d)) || !population_text_fits(d->name)))
 			return error_set(err, STATUS_USAGE,
 					 "%s: invalid UUID '%.60s' or name '%.60s'", d->id,
-					 population_id(d), d->name);
+					 population_key_id(d), d->name);
 	}
 	if (!known)
 		return error_set(err, STATUS_USAGE,
 				 "no device has a UUID or a serial number; gpuproof needs one of "
 				 "them to count each GPU once");
-	return refuse_bad_cards(results, count, err);
+	return population_add_refuse_bad_cards(results, count, err);
 }
 
-static void population_take_card(struct population *p, const struct result *result, size_t launches,
-				 const struct device_info *device, struct population_added *added)
+static void population_add_take_card(struct population *p, const struct result *result,
+				     size_t launches, const struct device_info *device,
+				     struct population_added *added)
 {
-	bool there = population_card(p, population_id(device)) != NULL;
-	struct population_card *card = population_add_card(p, population_id(device));
+	bool there = population_card(p, population_key_id(device)) != NULL;
+	struct population_card *card = population_enter_card(p, population_key_id(device));
 	const char *driver = result_fact(result, "driver");
 
 	free(card->model);
@@ -104,7 +106,7 @@ static void population_take_card(struct population *p, const struct result *resu
 	added->again += there;
 }
 
-static bool is_steady(const struct observation *o, const struct metric_value *m)
+static bool population_add_is_steady(const struct observation *o, const struct metric_value *m)
 {
 	double half = fmax(m->value - m->low, m->high - m->value) / m->value;
 
@@ -112,7 +114,7 @@ static bool is_steady(const struct observation *o, const struct metric_value *m)
 	       half <= STEADY_HALF; /* A NaN half-width (no interval) fails the comparison. */
 }
 
-static bool is_verified(const struct subject *s)
+static bool population_add_is_verified(const struct subject *s)
 {
 	for (size_t i = 0; i < s->count; i++)
 		if (!s->cases[i]->verification.done)
@@ -120,9 +122,9 @@ static bool is_verified(const struct subject *s)
 	return true;
 }
 
-static void population_take_metric(struct population *p, const struct result *result,
-				   const struct subject *s, const struct metric_value *m,
-				   struct population_added *added)
+static void population_add_take_metric(struct population *p, const struct result *result,
+				       const struct subject *s, const struct metric_value *m,
+				       struct population_added *added)
 {
 	struct population_key key;
 	struct observation o;
@@ -136,11 +138,12 @@ static void population_take_metric(struct population *p, const struct result *re
 		return;
 	}
 	o = observation_make(s, m->name, m->unit, 0);
-	if (o.verdict == VERDICT_PASS && is_verified(s) && is_steady(&o, m)) {
+	if (o.verdict == VERDICT_PASS && population_add_is_verified(s) &&
+	    population_add_is_steady(&o, m)) {
 		/* A pair of devices counts once, not once per direction. */
 		if (!key.turned)
-			population_set_value(population_add_figure(p, key.point, key.preheat,
-								   m->name, m->unit),
+			population_set_value(population_enter_figure(p, key.point, key.preheat,
+								     m->name, m->unit),
 					     key.cards, o.estimate.value);
 		added->values += !key.turned;
 	} else if (o.verdict != VERDICT_SKIP) {
@@ -155,16 +158,17 @@ enum status population_add(struct population *p, const struct result *results, s
 {
 	struct subjects all;
 
-	if (population_refuse_results(results, count, err) != STATUS_OK)
+	if (population_add_refuse_results(results, count, err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < results[0].device_count; i++)
-		if (*population_id(&results[0].devices[i]))
-			population_take_card(p, &results[0], count, &results[0].devices[i], added);
-	subjects_collect(&all, results, count);
+		if (*population_key_id(&results[0].devices[i]))
+			population_add_take_card(p, &results[0], count, &results[0].devices[i],
+						 added);
+	observation_subjects_collect(&all, results, count);
 	for (size_t i = 0; i < all.count; i++)
 		for (size_t k = 0; k < all.items[i].first->metric_count; k++)
-			population_take_metric(p, &results[0], &all.items[i],
-					       &all.items[i].first->metrics[k], added);
-	subjects_release(&all);
+			population_add_take_metric(p, &results[0], &all.items[i],
+						   &all.items[i].first->metrics[k], added);
+	observation_subjects_release(&all);
 	return STATUS_OK;
 }

@@ -17,7 +17,7 @@ static bool population_key_has_load(const struct case_result *c)
  * The preheat time before the case. Results of earlier versions lack this setting; "" means that
  * values may depend on load.
  */
-static char *preheat_of(const struct result *result, const struct case_result *c)
+static char *population_key_preheat_of(const struct result *result, const struct case_result *c)
 {
 	char *section = xasprintf("suite %s%s%s", c->suite, *c->label ? " " : "", c->label);
 	const struct result_setting *s = result_setting(result, section, "preheat");
@@ -29,14 +29,14 @@ static char *preheat_of(const struct result *result, const struct case_result *c
 	return xstrdup(population_key_has_load(c) ? POPULATION_LOAD : "");
 }
 
-const char *population_id(const struct device_info *device)
+const char *population_key_id(const struct device_info *device)
 {
 	return *device->uuid ? device->uuid : device->serial;
 }
 
-bool case_is_preheated(const struct result *result, const struct case_result *c)
+bool population_key_case_is_preheated(const struct result *result, const struct case_result *c)
 {
-	char *preheat = preheat_of(result, c);
+	char *preheat = population_key_preheat_of(result, c);
 	bool is = *preheat;
 
 	free(preheat);
@@ -51,11 +51,11 @@ static bool population_key_devices(const struct result *result, const struct cas
 	for (size_t i = 0; i < c->device_count; i++) {
 		const struct device_info *d = result_device(result, c->devices[i]);
 
-		if (!d || !*population_id(d) || *d->emulated_on ||
+		if (!d || !*population_key_id(d) || *d->emulated_on ||
 		    (key->model && strcmp(key->model, d->name) != 0))
 			return false;
 		key->model = d->name;
-		key->ids[i] = population_id(d);
+		key->ids[i] = population_key_id(d);
 	}
 	return true;
 }
@@ -76,7 +76,7 @@ bool population_key_of(const struct result *result, const struct case_result *c,
 	key->cards = xasprintf("%s%s%s", key->ids[0], key->ids[1] ? "+" : "",
 			       key->ids[1] ? key->ids[1] : "");
 	key->point = case_point_without_label(c);
-	key->preheat = preheat_of(result, c);
+	key->preheat = population_key_preheat_of(result, c);
 	return true;
 }
 

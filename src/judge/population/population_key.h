@@ -18,7 +18,7 @@ struct population_key {
 };
 
 /* Identifies a GPU: its UUID, or its serial number if the driver reports no UUID; "": neither. */
-const char *population_id(const struct device_info *device);
+const char *population_key_id(const struct device_info *device);
 /*
  * False if the case has more than two devices, different models, or GPUs without an id. Then there
  * is nothing to release.
@@ -26,7 +26,7 @@ const char *population_id(const struct device_info *device);
 bool population_key_of(const struct result *result, const struct case_result *c,
 		       struct population_key *key);
 /* True if a preheat ran before the first sample of the case. */
-bool case_is_preheated(const struct result *result, const struct case_result *c);
+bool population_key_case_is_preheated(const struct result *result, const struct case_result *c);
 void population_key_release(struct population_key *key);
 
 #endif

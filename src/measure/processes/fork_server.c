@@ -75,7 +75,8 @@ static enum status fork_server_open_and_run(const struct fork_server *n, const s
 	return status;
 }
 
-static void serve(const struct fork_server *n, const struct request *r, struct reply *reply)
+static void fork_server_serve(const struct fork_server *n, const struct request *r,
+			      struct reply *reply)
 {
 	struct error err = ERROR_NONE;
 	pid_t pid = child_fork(STDERR_FILENO, &err);
@@ -130,7 +131,7 @@ static enum status fork_server_start(struct fork_server *n, struct error *err)
 
 		process_title("fork server");
 		while (fork_server_receive_all(n->link, &request, sizeof(request))) {
-			serve(n, &request, &reply);
+			fork_server_serve(n, &request, &reply);
 			if (!fork_server_send_all(n->link, &reply, sizeof(reply)))
 				break;
 		}

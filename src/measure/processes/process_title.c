@@ -32,7 +32,7 @@ enum {
 static char *title;
 
 /* Fields from the third one on, the first after the name in parentheses. */
-static bool read_stat(uint64_t fields[STAT_COUNT])
+static bool process_title_read_stat(uint64_t fields[STAT_COUNT])
 {
 	char line[1024], *at = NULL;
 	FILE *file = fopen("/proc/self/stat", "re");
@@ -49,12 +49,12 @@ static bool read_stat(uint64_t fields[STAT_COUNT])
 }
 
 /* Makes the kernel read the command line of this process from `title`. */
-static void point_command_line_at_title(void)
+static void process_title_point_command_line(void)
 {
 	uint64_t f[STAT_COUNT];
 	struct prctl_mm_map map;
 
-	if (!read_stat(f))
+	if (!process_title_read_stat(f))
 		return;
 	map = (struct prctl_mm_map){ .start_code = f[STAT_START_CODE],
 				     .end_code = f[STAT_END_CODE],
@@ -92,5 +92,5 @@ void process_title(const char *format, ...)
 	vsnprintf(title + strlen(program), TITLE_BYTES - sizeof(program), format, ap);
 	va_end(ap);
 	if (first)
-		point_command_line_at_title();
+		process_title_point_command_line();
 }

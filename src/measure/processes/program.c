@@ -79,8 +79,8 @@ void program_guard_close(struct program_guard *guard)
 	free(guard);
 }
 
-static enum status guard_send_group(const struct program_guard *guard, pid_t group,
-				    struct error *err)
+static enum status program_guard_send_group(const struct program_guard *guard, pid_t group,
+					    struct error *err)
 {
 	if (write(guard->pipe, &group, sizeof(group)) == (ssize_t)sizeof(group))
 		return STATUS_OK;
@@ -253,10 +253,10 @@ enum status program_run(const struct program *program, struct program_guard *gua
 	program_close_pipe(outputs);
 	if (status == STATUS_OK) {
 		/* Reported after the start: until then only the program itself would be killed. */
-		guard_send_group(guard, f.pid, err);
+		program_guard_send_group(guard, f.pid, err);
 		f.pidfd = (int)syscall(SYS_pidfd_open, f.pid, 0);
 		program_look_after(&f, end);
-		guard_send_group(guard, 0, err);
+		program_guard_send_group(guard, 0, err);
 		status = err->status;
 	}
 	if (f.pidfd >= 0)

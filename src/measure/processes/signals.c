@@ -22,7 +22,7 @@ static struct timespec stopped_at; /* written by the handler only, which nothing
 /* One stop request may arrive twice: timeout(1) signals the process and then its whole group. */
 #define ECHO_SECONDS 0.25
 
-static bool is_echo(int number)
+static bool signals_is_echo(int number)
 {
 	struct timespec now;
 	double since;
@@ -42,7 +42,7 @@ static void on_signal(int number)
 				   "Ctrl-C again to stop now.\n";
 	int saved = errno;
 
-	if (number != SIGCHLD && !is_echo(number)) {
+	if (number != SIGCHLD && !signals_is_echo(number)) {
 		stops = stops + 1;
 		last_stop = number;
 		unattended_stops = unattended_stops + !attended;

@@ -92,8 +92,8 @@ static enum status world_try_exchange(struct world *world, enum operation operat
 }
 
 /* As world_try_exchange(); NULL if the world has ended and the handler wants to continue. */
-static const struct world_slot *exchange_or_end(struct world *world, enum operation operation,
-						int root, const void *data, size_t bytes)
+static const struct world_slot *world_exchange_or_end(struct world *world, enum operation operation,
+						      int root, const void *data, size_t bytes)
 {
 	struct error reason = ERROR_NONE;
 	const struct world_slot *set;
@@ -107,7 +107,7 @@ static const struct world_slot *exchange_or_end(struct world *world, enum operat
 void world_barrier(struct world *world)
 {
 	if (world->size > 1)
-		exchange_or_end(world, BARRIER, 0, NULL, 0);
+		world_exchange_or_end(world, BARRIER, 0, NULL, 0);
 }
 
 void world_broadcast(struct world *world, int root, void *data, size_t bytes)
@@ -116,7 +116,8 @@ void world_broadcast(struct world *world, int root, void *data, size_t bytes)
 
 	if (world->size == 1)
 		return;
-	set = exchange_or_end(world, BROADCAST, root, world->rank == root ? data : NULL, bytes);
+	set = world_exchange_or_end(world, BROADCAST, root, world->rank == root ? data : NULL,
+				    bytes);
 	if (set && world->rank != root)
 		memcpy(data, set[root].data, bytes);
 }
@@ -139,7 +140,7 @@ void world_gather(struct world *world, const void *mine, void *all, size_t bytes
 		memmove(all, mine, bytes);
 		return;
 	}
-	set = exchange_or_end(world, GATHER, 0, mine, bytes);
+	set = world_exchange_or_end(world, GATHER, 0, mine, bytes);
 	if (!set)
 		memset(all, 0, (size_t)world->size * bytes);
 	for (int i = 0; set && i < world->size; i++)
@@ -154,7 +155,7 @@ static double world_reduce(struct world *world, enum operation operation, double
 
 	if (world->size == 1)
 		return mine;
-	set = exchange_or_end(world, operation, 0, &mine, sizeof(mine));
+	set = world_exchange_or_end(world, operation, 0, &mine, sizeof(mine));
 	if (!set)
 		return NAN;
 	memcpy(&mine, set[0].data, sizeof(mine));
@@ -212,7 +213,7 @@ void world_leave(struct world *world)
 }
 
 /* Failures that some callers tolerate (not supported, out of memory) are least severe. */
-static int status_severity(int32_t status)
+static int world_status_severity(int32_t status)
 {
 	switch (status) {
 	case STATUS_OK:
@@ -235,13 +236,13 @@ static int32_t world_status_in(const struct world_slot *slot)
 }
 
 /* The rank whose failure is reported: the first with the worst status; -1 if none failed. */
-static int failing_rank(const struct world_slot *set, int size)
+static int world_failing_rank(const struct world_slot *set, int size)
 {
 	int found = -1, worst = 0;
 
 	for (int i = 0; i < size; i++)
-		if (status_severity(world_status_in(&set[i])) > worst) {
-			worst = status_severity(world_status_in(&set[i]));
+		if (world_status_severity(world_status_in(&set[i])) > worst) {
+			worst = world_status_severity(world_status_in(&set[i]));
 			found = i;
 		}
 	return found;
@@ -271,7 +272,7 @@ enum status world_agree(struct world *world, enum status mine, struct error *err
 		return world_fail_ended(err, &ended);
 	if (published)
 		world->ops->clear_failure(world); /* all ranks have arrived */
-	failing = failing_rank(set, world->size);
+	failing = world_failing_rank(set, world->size);
 	if (failing < 0)
 		return STATUS_OK;
 	if (mine != STATUS_OK) {

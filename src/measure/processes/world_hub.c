@@ -45,7 +45,7 @@ struct hub_session {
 	struct error reason;
 };
 
-void wire_prepare(int fd)
+void world_hub_wire_prepare(int fd)
 {
 	static const struct {
 		int level, name, value;
@@ -60,13 +60,13 @@ void wire_prepare(int fd)
 			   sizeof(options[i].value));
 }
 
-struct frame wire_order(struct frame frame)
+struct frame world_hub_wire_order(struct frame frame)
 {
 	return (struct frame){ htole32(frame.kind), (int32_t)htole32((uint32_t)frame.operation),
 			       (int32_t)htole32((uint32_t)frame.root), htole32(frame.bytes) };
 }
 
-struct frame wire_error(enum frame_kind kind, const struct error *said)
+struct frame world_hub_wire_error(enum frame_kind kind, const struct error *said)
 {
 	return (struct frame){ .kind = kind,
 			       .operation = said->status,
@@ -75,10 +75,10 @@ struct frame wire_error(enum frame_kind kind, const struct error *said)
 							  sizeof(said->message) - 1) };
 }
 
-bool wire_send_frame(int fd, const struct frame *frame, const void *data, double seconds)
+bool world_hub_wire_send_frame(int fd, const struct frame *frame, const void *data, double seconds)
 {
 	unsigned char bytes[sizeof(*frame) + WORLD_MAX_BYTES];
-	struct frame ordered = wire_order(*frame);
+	struct frame ordered = world_hub_wire_order(*frame);
 
 	memcpy(bytes, &ordered, sizeof(ordered));
 	if (data)
@@ -88,8 +88,11 @@ bool wire_send_frame(int fd, const struct frame *frame, const void *data, double
 	return net_send(fd, bytes, sizeof(ordered) + frame->bytes, seconds);
 }
 
-/* Notifies the process that watches the world at once; hub_send_farewell() notifies the ranks. */
-static void end_world(struct hub_session *s, const struct error *reason)
+/*
+ * Notifies the process that watches the world at once; world_hub_send_farewell() notifies the
+ * ranks.
+ */
+static void world_hub_end(struct hub_session *s, const struct error *reason)
 {
 	if (s->ended)
 		return;
@@ -98,17 +101,17 @@ static void end_world(struct hub_session *s, const struct error *reason)
 	world_notice_set(s->hub->notice, reason);
 }
 
-static void hub_end_by(struct hub_session *s, int rank, const char *what)
+static void world_hub_end_by(struct hub_session *s, int rank, const char *what)
 {
 	struct error reason = { .rank = rank + 1 };
 	const struct hub_member *m = &s->members[rank];
 
 	error_set(&reason, STATUS_LOST, "rank %d%s%s%s %s", rank, m->from[0] ? " (" : "", m->from,
 		  m->from[0] ? ")" : "", what);
-	end_world(s, &reason);
+	world_hub_end(s, &reason);
 }
 
-static void hub_close_rank(struct hub_session *s, int rank)
+static void world_hub_close_rank(struct hub_session *s, int rank)
 {
 	if (s->members[rank].fd < 0)
 		return;
@@ -117,11 +120,11 @@ static void hub_close_rank(struct hub_session *s, int rank)
 	s->open--;
 }
 
-static void hub_lose_rank(struct hub_session *s, int rank, const char *what)
+static void world_hub_lose_rank(struct hub_session *s, int rank, const char *what)
 {
-	hub_close_rank(s, rank);
+	world_hub_close_rank(s, rank);
 	if (!s->members[rank].left)
-		hub_end_by(s, rank, what);
+		world_hub_end_by(s, rank, what);
 }
 
 /* First bytes of a rank's connection: a FRAME_HELLO frame with the token. */
@@ -131,9 +134,9 @@ struct hub_hello {
 };
 
 /* The rank of the hello; -1: not of this world, or already connected. */
-static int hub_rank_of(const struct hub_session *s, const struct hub_hello *hello)
+static int world_hub_rank_of(const struct hub_session *s, const struct hub_hello *hello)
 {
-	struct frame f = wire_order(hello->frame);
+	struct frame f = world_hub_wire_order(hello->frame);
 
 	if (!net_equal(hello->token, s->hub->token, WORLD_TOKEN_BYTES) || f.kind != FRAME_HELLO ||
 	    f.bytes != WORLD_TOKEN_BYTES || f.root != s->hub->size || f.operation < 0 ||
@@ -142,17 +145,17 @@ static int hub_rank_of(const struct hub_session *s, const struct hub_hello *hell
 	return f.operation;
 }
 
-static void hub_admit_rank(struct hub_session *s, int fd, const struct hub_hello *hello,
-			   const char *from)
+static void world_hub_admit_rank(struct hub_session *s, int fd, const struct hub_hello *hello,
+				 const char *from)
 {
-	int rank = hub_rank_of(s, hello);
+	int rank = world_hub_rank_of(s, hello);
 	struct hub_member *m;
 
 	if (rank < 0) {
 		close(fd);
 		return;
 	}
-	wire_prepare(fd);
+	world_hub_wire_prepare(fd);
 	m = &s->members[rank];
 	m->fd = fd;
 	m->joined = true;
@@ -162,13 +165,13 @@ static void hub_admit_rank(struct hub_session *s, int fd, const struct hub_hello
 }
 
 /* Sends to rank 0 last: once its process exits, all ranks must have the data. */
-static void hub_deliver_slots(struct hub_session *s)
+static void world_hub_deliver_slots(struct hub_session *s)
 {
 	struct text all = TEXT_EMPTY;
 
 	for (int rank = 0; rank < s->hub->size; rank++) {
 		struct hub_member *m = &s->members[rank];
-		struct frame ordered = wire_order(m->slot);
+		struct frame ordered = world_hub_wire_order(m->slot);
 
 		text_add_bytes(&all, (const char *)&ordered, sizeof(ordered));
 		text_add_bytes(&all, (const char *)m->data, m->slot.bytes);
@@ -179,18 +182,18 @@ static void hub_deliver_slots(struct hub_session *s)
 		int fd = s->members[rank].fd;
 
 		if (fd >= 0 && !net_send(fd, all.data, all.length, s->hub->silent_seconds))
-			hub_lose_rank(s, rank, strerror(errno));
+			world_hub_lose_rank(s, rank, strerror(errno));
 	}
 	text_release(&all);
 }
 
-static void hub_take_slot(struct hub_session *s, int rank, const struct frame *f,
-			  const unsigned char *data)
+static void world_hub_take_slot(struct hub_session *s, int rank, const struct frame *f,
+				const unsigned char *data)
 {
 	struct hub_member *m = &s->members[rank];
 
 	if (m->arrived) {
-		hub_lose_rank(s, rank, "sent two messages for one collective call");
+		world_hub_lose_rank(s, rank, "sent two messages for one collective call");
 		return;
 	}
 	m->slot = *f;
@@ -199,10 +202,10 @@ static void hub_take_slot(struct hub_session *s, int rank, const struct frame *f
 	if (s->arrived++ == 0)
 		s->waiting_since = clock_seconds();
 	if (s->arrived == s->hub->size)
-		hub_deliver_slots(s);
+		world_hub_deliver_slots(s);
 }
 
-static struct error hub_error_of(const struct frame *f, const unsigned char *data)
+static struct error world_hub_error_of(const struct frame *f, const unsigned char *data)
 {
 	bool known = f->operation > STATUS_OK && f->operation <= STATUS_LOST;
 	struct error said = { .status = known ? (enum status)f->operation : STATUS_INTERNAL,
@@ -212,18 +215,18 @@ static struct error hub_error_of(const struct frame *f, const unsigned char *dat
 	return said;
 }
 
-static void hub_handle_frame(struct hub_session *s, int rank, const struct frame *f,
-			     const unsigned char *data)
+static void world_hub_handle_frame(struct hub_session *s, int rank, const struct frame *f,
+				   const unsigned char *data)
 {
 	struct world_notice *notice = s->hub->notice;
 	struct error said;
 
 	switch (f->kind) {
 	case FRAME_SLOT:
-		hub_take_slot(s, rank, f, data);
+		world_hub_take_slot(s, rank, f, data);
 		return;
 	case FRAME_FAILURE:
-		said = hub_error_of(f, data);
+		said = world_hub_error_of(f, data);
 		if (world_notice_set(notice, &said))
 			s->failed_rank = rank;
 		return;
@@ -237,12 +240,12 @@ static void hub_handle_frame(struct hub_session *s, int rank, const struct frame
 		s->members[rank].left = true;
 		return;
 	default:
-		hub_lose_rank(s, rank, "sent an invalid message");
+		world_hub_lose_rank(s, rank, "sent an invalid message");
 	}
 }
 
 /* Handles all complete frames in the buffer; keeps a partial frame for the next read. */
-static void take_frames(struct hub_session *s, int rank)
+static void world_hub_take_frames(struct hub_session *s, int rank)
 {
 	struct hub_member *m = &s->members[rank];
 
@@ -251,36 +254,36 @@ static void take_frames(struct hub_session *s, int rank)
 		size_t whole;
 
 		memcpy(&f, m->buffer, sizeof(f));
-		f = wire_order(f);
+		f = world_hub_wire_order(f);
 		whole = sizeof(f) + f.bytes;
 		if (f.bytes > WORLD_MAX_BYTES) {
-			hub_lose_rank(s, rank, "sent an invalid message");
+			world_hub_lose_rank(s, rank, "sent an invalid message");
 			return;
 		}
 		if (m->have < whole)
 			return;
-		hub_handle_frame(s, rank, &f, m->buffer + sizeof(f));
+		world_hub_handle_frame(s, rank, &f, m->buffer + sizeof(f));
 		m->have -= whole;
 		memmove(m->buffer, m->buffer + whole, m->have);
 	}
 }
 
-static void hub_receive(struct hub_session *s, int rank)
+static void world_hub_receive(struct hub_session *s, int rank)
 {
 	struct hub_member *m = &s->members[rank];
 	ssize_t n = recv(m->fd, m->buffer + m->have, sizeof(m->buffer) - m->have, MSG_DONTWAIT);
 
 	if (n > 0) {
 		m->have += (size_t)n;
-		take_frames(s, rank);
+		world_hub_take_frames(s, rank);
 	} else if (n == 0) {
-		hub_lose_rank(s, rank, "closed the connection");
+		world_hub_lose_rank(s, rank, "closed the connection");
 	} else if (errno != EAGAIN && errno != EINTR) {
-		hub_lose_rank(s, rank, strerror(errno));
+		world_hub_lose_rank(s, rank, strerror(errno));
 	}
 }
 
-static void keep_deadlines(struct hub_session *s)
+static void world_hub_keep_deadlines(struct hub_session *s)
 {
 	double now = clock_seconds();
 	char text[96];
@@ -291,19 +294,19 @@ static void keep_deadlines(struct hub_session *s)
 		if (!m->joined && now - s->began > s->hub->join_seconds) {
 			snprintf(text, sizeof(text), "did not connect within %g s",
 				 s->hub->join_seconds);
-			hub_end_by(s, rank, text);
+			world_hub_end_by(s, rank, text);
 		} else if (m->joined && s->arrived && !m->arrived && m->left) {
-			hub_end_by(s, rank, "has ended, but other ranks wait for it");
+			world_hub_end_by(s, rank, "has ended, but other ranks wait for it");
 		} else if (m->joined && s->arrived && !m->arrived && s->joined == s->hub->size &&
 			   now - s->waiting_since > s->hub->silent_seconds) {
 			snprintf(text, sizeof(text), "has not responded for %g s",
 				 s->hub->silent_seconds);
-			hub_end_by(s, rank, text);
+			world_hub_end_by(s, rank, text);
 		}
 	}
 }
 
-static void hub_poll_once(struct hub_session *s)
+static void world_hub_poll_once(struct hub_session *s)
 {
 	int size = s->hub->size, fd;
 	char from[GREETER_FROM];
@@ -315,19 +318,19 @@ static void hub_poll_once(struct hub_session *s)
 	poll(s->fds, (nfds_t)size + 1, TICK_MS);
 	for (int rank = 0; rank < size && !s->ended; rank++)
 		if (s->fds[rank].revents && s->members[rank].fd >= 0)
-			hub_receive(s, rank);
+			world_hub_receive(s, rank);
 	while (!s->ended && (fd = greeter_next(s->greeter, &hello, from)) >= 0)
-		hub_admit_rank(s, fd, &hello, from);
-	keep_deadlines(s);
+		world_hub_admit_rank(s, fd, &hello, from);
+	world_hub_keep_deadlines(s);
 }
 
-static void hub_send_reason(const struct hub_session *s, int rank)
+static void world_hub_send_reason(const struct hub_session *s, int rank)
 {
-	const struct frame frame = wire_error(FRAME_ENDED, &s->reason);
+	const struct frame frame = world_hub_wire_error(FRAME_ENDED, &s->reason);
 
 	if (s->members[rank].fd < 0)
 		return;
-	wire_send_frame(s->members[rank].fd, &frame, s->reason.message, 1);
+	world_hub_wire_send_frame(s->members[rank].fd, &frame, s->reason.message, 1);
 	shutdown(s->members[rank].fd, SHUT_WR);
 }
 
@@ -336,14 +339,14 @@ static void hub_send_reason(const struct hub_session *s, int rank)
  * with unread bytes TCP would reset the connection and lose the reason. Rank 0 is last, because its
  * process runs the hub and may then exit.
  */
-static void hub_send_farewell(struct hub_session *s)
+static void world_hub_send_farewell(struct hub_session *s)
 {
 	double limit = clock_seconds() + 1;
 	unsigned char ignored[4096];
 	bool open = true;
 
 	for (int rank = 1; rank < s->hub->size; rank++)
-		hub_send_reason(s, rank);
+		world_hub_send_reason(s, rank);
 	while (open && clock_seconds() < limit) {
 		open = false;
 		for (int rank = 1; rank < s->hub->size; rank++) {
@@ -351,15 +354,15 @@ static void hub_send_farewell(struct hub_session *s)
 			ssize_t n = fd < 0 ? 1 : recv(fd, ignored, sizeof(ignored), MSG_DONTWAIT);
 
 			if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-				hub_close_rank(s, rank);
+				world_hub_close_rank(s, rank);
 			open |= s->members[rank].fd >= 0;
 		}
 		clock_sleep(1e-3);
 	}
-	hub_send_reason(s, 0);
+	world_hub_send_reason(s, 0);
 }
 
-void *hub_run(void *context)
+void *world_hub_run(void *context)
 {
 	struct hub *hub = context;
 	struct hub_session s = { .hub = hub, .began = clock_seconds(), .failed_rank = -1 };
@@ -372,13 +375,13 @@ void *hub_run(void *context)
 		s.members[rank].fd = -1;
 	hub->listener = -1;
 	if (greeter_open(&s.greeter, listener, sizeof(struct hub_hello), &reason) != STATUS_OK)
-		end_world(&s, &reason);
+		world_hub_end(&s, &reason);
 	while (!s.ended && !atomic_load(&hub->quit) && (s.open > 0 || s.joined < hub->size))
-		hub_poll_once(&s);
+		world_hub_poll_once(&s);
 	if (s.ended)
-		hub_send_farewell(&s);
+		world_hub_send_farewell(&s);
 	for (int rank = 0; rank < hub->size; rank++)
-		hub_close_rank(&s, rank);
+		world_hub_close_rank(&s, rank);
 	greeter_close(s.greeter);
 	free(s.members);
 	free(s.fds);

@@ -28,7 +28,7 @@ struct world_shared {
 	struct world_slot slots[]; /* set 0 of every rank, then set 1 */
 };
 
-static void barrier_futex(_Atomic uint32_t *word, int operation, uint32_t value)
+static void world_shm_barrier_futex(_Atomic uint32_t *word, int operation, uint32_t value)
 {
 	/*
 	 * Not FUTEX_PRIVATE, because ranks are processes. After an error (EAGAIN, EINTR) the caller
@@ -37,7 +37,7 @@ static void barrier_futex(_Atomic uint32_t *word, int operation, uint32_t value)
 	syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
 }
 
-static void shm_wait_for_others(struct world_shared *shared, uint32_t generation)
+static void world_shm_wait_for_others(struct world_shared *shared, uint32_t generation)
 {
 	for (int i = 0; shared->spin && i < SPINS; i++) {
 		if (atomic_load_explicit(&shared->generation, memory_order_acquire) != generation)
@@ -50,12 +50,13 @@ static void shm_wait_for_others(struct world_shared *shared, uint32_t generation
 	}
 	atomic_fetch_add(&shared->sleepers, 1);
 	while (atomic_load(&shared->generation) == generation)
-		barrier_futex(&shared->generation, FUTEX_WAIT, generation);
+		world_shm_barrier_futex(&shared->generation, FUTEX_WAIT, generation);
 	atomic_fetch_sub(&shared->sleepers, 1);
 }
 
-static enum status shm_exchange(struct world *world, const struct world_call *call,
-				const void *data, const struct world_slot **all, struct error *err)
+static enum status world_shm_exchange(struct world *world, const struct world_call *call,
+				      const void *data, const struct world_slot **all,
+				      struct error *err)
 {
 	struct world_shared *shared = world->state;
 	/* Constant until this rank arrives, hence equal on all ranks. */
@@ -69,37 +70,37 @@ static enum status shm_exchange(struct world *world, const struct world_call *ca
 		memcpy(mine->data, data, call->bytes);
 	*all = set;
 	if (atomic_fetch_add(&shared->arrived, 1) + 1 < (uint32_t)shared->size) {
-		shm_wait_for_others(shared, generation);
+		world_shm_wait_for_others(shared, generation);
 		return STATUS_OK;
 	}
 	atomic_store(&shared->arrived, 0);
 	atomic_fetch_add(&shared->generation, 1);
 	if (atomic_load(&shared->sleepers))
-		barrier_futex(&shared->generation, FUTEX_WAKE, INT_MAX);
+		world_shm_barrier_futex(&shared->generation, FUTEX_WAKE, INT_MAX);
 	return STATUS_OK;
 }
 
-static bool shm_publish_failure(struct world *world, const struct error *said)
+static bool world_shm_publish_failure(struct world *world, const struct error *said)
 {
 	return world_notice_set(&((struct world_shared *)world->state)->notice, said);
 }
 
-static void shm_clear_failure(struct world *world)
+static void world_shm_clear_failure(struct world *world)
 {
 	atomic_store(&((struct world_shared *)world->state)->notice.pending, 0);
 }
 
-static bool shm_pending_failure(const struct world *world, struct error *said)
+static bool world_shm_pending_failure(const struct world *world, struct error *said)
 {
 	return world_notice_read(&((const struct world_shared *)world->state)->notice, said);
 }
 
-static void shm_leave(struct world *world)
+static void world_shm_leave(struct world *world)
 {
 	(void)world; /* the conductor sees the exit status */
 }
 
-static void shm_release(struct world *world)
+static void world_shm_release(struct world *world)
 {
 	struct world_shared *shared = world->state;
 
@@ -107,12 +108,12 @@ static void shm_release(struct world *world)
 }
 
 static const struct world_ops shm_ops = {
-	.exchange = shm_exchange,
-	.publish_failure = shm_publish_failure,
-	.clear_failure = shm_clear_failure,
-	.pending_failure = shm_pending_failure,
-	.leave = shm_leave,
-	.release = shm_release,
+	.exchange = world_shm_exchange,
+	.publish_failure = world_shm_publish_failure,
+	.clear_failure = world_shm_clear_failure,
+	.pending_failure = world_shm_pending_failure,
+	.leave = world_shm_leave,
+	.release = world_shm_release,
 };
 
 enum status world_create(struct world *world, int size, struct error *err)

@@ -107,7 +107,7 @@ static enum status world_tcp_open_connection(struct world *world, struct error *
 	if (net_connect(&address, t->hub.join_seconds, 0, &world_tcp_own_rank(world)->fd,
 			&reason) != STATUS_OK)
 		return world_tcp_lose_hub(world, reason.message, "", err);
-	wire_prepare(world_tcp_own_rank(world)->fd);
+	world_hub_wire_prepare(world_tcp_own_rank(world)->fd);
 	return STATUS_OK;
 }
 
@@ -126,7 +126,7 @@ static enum status world_tcp_join(struct world *world, struct error *err)
 		if (t->hub.listener < 0)
 			return world_tcp_fail(world, STATUS_INTERNAL,
 					      "rank 0 does not run on the node that listens", err);
-		if (parallel_thread_start(&t->thread, hub_run, &t->hub) != 0)
+		if (parallel_thread_start(&t->thread, world_hub_run, &t->hub) != 0)
 			return world_tcp_fail(world, STATUS_NO_MEMORY,
 					      "cannot start the thread of the hub", err);
 		/* A rank exits without joining the thread. */
@@ -144,7 +144,7 @@ static enum status world_tcp_join(struct world *world, struct error *err)
 	}
 	if (world_tcp_open_connection(world, err) != STATUS_OK)
 		return err->status;
-	return wire_send_frame(r->fd, &hello, t->address.token, t->hub.join_seconds)
+	return world_hub_wire_send_frame(r->fd, &hello, t->address.token, t->hub.join_seconds)
 		       ? STATUS_OK
 		       : world_tcp_lose_hub(world, "send: ", strerror(errno), err);
 }
@@ -186,7 +186,7 @@ static enum status world_tcp_read_slot(struct world *world, struct world_slot *s
 
 	if (world_tcp_read(world, &f, sizeof(f), limit, err) != STATUS_OK)
 		return err->status;
-	f = wire_order(f);
+	f = world_hub_wire_order(f);
 	if (f.bytes > WORLD_MAX_BYTES || (f.kind != FRAME_SLOT && f.kind != FRAME_ENDED))
 		return world_tcp_fail(world, STATUS_INTERNAL,
 				      "invalid message from the hub of rank 0", err);
@@ -201,8 +201,9 @@ static enum status world_tcp_read_slot(struct world *world, struct world_slot *s
 	return world_tcp_end(world, &ended, err);
 }
 
-static enum status tcp_exchange(struct world *world, const struct world_call *call,
-				const void *data, const struct world_slot **all, struct error *err)
+static enum status world_tcp_exchange(struct world *world, const struct world_call *call,
+				      const void *data, const struct world_slot **all,
+				      struct error *err)
 {
 	const struct frame frame = { FRAME_SLOT, call->operation, call->root,
 				     (uint32_t)call->bytes };
@@ -215,7 +216,7 @@ static enum status tcp_exchange(struct world *world, const struct world_call *ca
 		return err->status;
 	set = r->sets[r->turn++ & 1];
 	/* If the hub has ended the world, its reason is read below. */
-	wire_send_frame(r->fd, &frame, data, t->hub.silent_seconds);
+	world_hub_wire_send_frame(r->fd, &frame, data, t->hub.silent_seconds);
 	limit = clock_seconds() + t->hub.join_seconds + t->hub.silent_seconds + PATIENCE_SECONDS;
 	for (int rank = 0; rank < world->size; rank++)
 		if (world_tcp_read_slot(world, &set[rank], limit, err) != STATUS_OK)
@@ -227,12 +228,12 @@ static enum status tcp_exchange(struct world *world, const struct world_call *ca
 static void world_tcp_send(struct world *world, const struct frame *frame, const char *data)
 {
 	if (world_tcp_own_rank(world)->fd >= 0)
-		wire_send_frame(world_tcp_own_rank(world)->fd, frame, data, 1);
+		world_hub_wire_send_frame(world_tcp_own_rank(world)->fd, frame, data, 1);
 }
 
-static bool tcp_publish_failure(struct world *world, const struct error *said)
+static bool world_tcp_publish_failure(struct world *world, const struct error *said)
 {
-	struct frame frame = wire_error(FRAME_FAILURE, said);
+	struct frame frame = world_hub_wire_error(FRAME_FAILURE, said);
 	struct error ignored = ERROR_NONE;
 
 	if (world_tcp_join(world, &ignored) != STATUS_OK)
@@ -241,28 +242,28 @@ static bool tcp_publish_failure(struct world *world, const struct error *said)
 	return true;
 }
 
-static void tcp_clear_failure(struct world *world)
+static void world_tcp_clear_failure(struct world *world)
 {
 	const struct frame frame = { .kind = FRAME_CLEAR };
 
 	world_tcp_send(world, &frame, NULL);
 }
 
-static bool tcp_pending_failure(const struct world *world, struct error *said)
+static bool world_tcp_pending_failure(const struct world *world, struct error *said)
 {
 	const struct tcp *t = world->state;
 
 	return world_notice_read(t->hub.notice, said);
 }
 
-static void tcp_leave(struct world *world)
+static void world_tcp_leave(struct world *world)
 {
 	const struct frame frame = { .kind = FRAME_LEAVE };
 
 	world_tcp_send(world, &frame, NULL);
 }
 
-static void tcp_release(struct world *world)
+static void world_tcp_release(struct world *world)
 {
 	struct tcp *t = world->state;
 
@@ -283,12 +284,12 @@ static void tcp_release(struct world *world)
 }
 
 static const struct world_ops tcp_ops = {
-	.exchange = tcp_exchange,
-	.publish_failure = tcp_publish_failure,
-	.clear_failure = tcp_clear_failure,
-	.pending_failure = tcp_pending_failure,
-	.leave = tcp_leave,
-	.release = tcp_release,
+	.exchange = world_tcp_exchange,
+	.publish_failure = world_tcp_publish_failure,
+	.clear_failure = world_tcp_clear_failure,
+	.pending_failure = world_tcp_pending_failure,
+	.leave = world_tcp_leave,
+	.release = world_tcp_release,
 };
 
 static enum status world_tcp_make(struct world *world, int size,

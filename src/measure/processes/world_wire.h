@@ -37,18 +37,18 @@ struct hub {
 };
 
 /* Thread function of the hub; `context` is a struct hub that outlives the thread. */
-void *hub_run(void *context);
+void *world_hub_run(void *context);
 
 /*
  * Socket options of every connection: no delay, and keep-alive that detects a dead machine within
  * 30 seconds.
  */
-void wire_prepare(int fd);
+void world_hub_wire_prepare(int fd);
 /* As net_send(). */
-bool wire_send_frame(int fd, const struct frame *frame, const void *data, double seconds);
+bool world_hub_wire_send_frame(int fd, const struct frame *frame, const void *data, double seconds);
 /* Converts to or from the wire's byte order. */
-struct frame wire_order(struct frame frame);
+struct frame world_hub_wire_order(struct frame frame);
 /* A frame that contains an error, with its rank in `root`. `data` points into *said. */
-struct frame wire_error(enum frame_kind kind, const struct error *said);
+struct frame world_hub_wire_error(enum frame_kind kind, const struct error *said);
 
 #endif

@@ -25,7 +25,7 @@
  */
 #define GATED_COMMANDS 512
 
-static enum status timer_open_events(struct timer *t, struct error *err)
+static enum status sampling_timer_open_events(struct timer *t, struct error *err)
 {
 	struct device *device = t->sampler->device;
 
@@ -48,7 +48,7 @@ static enum status timer_open_events(struct timer *t, struct error *err)
  * Device clock: closes the gate, or waits for all ranks; then enqueues the alignment of ranks, the
  * start event, and the fork to the other streams.
  */
-static enum status timer_enqueue_start(struct timer *t, struct error *err)
+static enum status sampling_timer_enqueue_start(struct timer *t, struct error *err)
 {
 	struct stream *const *streams = t->w->streams;
 	enum status status = STATUS_OK;
@@ -67,7 +67,7 @@ static enum status timer_enqueue_start(struct timer *t, struct error *err)
 }
 
 /* Enqueues the join of the other streams and the end event. */
-static enum status timer_enqueue_end(struct timer *t, struct error *err)
+static enum status sampling_timer_enqueue_end(struct timer *t, struct error *err)
 {
 	struct stream *const *streams = t->w->streams;
 	enum status status = STATUS_OK;
@@ -80,7 +80,7 @@ static enum status timer_enqueue_end(struct timer *t, struct error *err)
 	return status == STATUS_OK ? backend_event_record(t->end, streams[0], err) : status;
 }
 
-enum status timer_begin(struct timer *t, unsigned batch, struct error *err)
+enum status sampling_timer_begin(struct timer *t, unsigned batch, struct error *err)
 {
 	const struct workload *w = t->w;
 	enum status status = STATUS_OK;
@@ -97,7 +97,7 @@ enum status timer_begin(struct timer *t, unsigned batch, struct error *err)
 	if (!t->begun)
 		return t->status;
 	if (w->clock == CLOCK_DEVICE)
-		t->status = timer_enqueue_start(t, err);
+		t->status = sampling_timer_enqueue_start(t, err);
 	else
 		world_barrier(t->sampler->world);
 	start = clock_seconds();
@@ -106,11 +106,11 @@ enum status timer_begin(struct timer *t, unsigned batch, struct error *err)
 	if (w->clock == CLOCK_HOST)
 		t->seconds = clock_seconds() - start;
 	else if (t->status == STATUS_OK)
-		t->status = timer_enqueue_end(t, err);
+		t->status = sampling_timer_enqueue_end(t, err);
 	return t->status;
 }
 
-void timer_release(struct timer *t, struct error *err)
+void sampling_timer_release(struct timer *t, struct error *err)
 {
 	struct error gate_error = ERROR_NONE;
 
@@ -122,7 +122,7 @@ void timer_release(struct timer *t, struct error *err)
 		t->status = error_set(err, gate_error.status, "%s", gate_error.message);
 }
 
-enum status timer_end(struct timer *t, double *seconds, struct error *err)
+enum status sampling_timer_end(struct timer *t, double *seconds, struct error *err)
 {
 	const struct workload *w = t->w;
 
@@ -145,7 +145,7 @@ enum status timer_end(struct timer *t, double *seconds, struct error *err)
 	return t->status;
 }
 
-bool timer_ended(struct timer *t, struct error *err)
+bool sampling_timer_ended(struct timer *t, struct error *err)
 {
 	bool reached = true;
 
@@ -154,18 +154,19 @@ bool timer_ended(struct timer *t, struct error *err)
 	return reached || t->status != STATUS_OK;
 }
 
-enum status timer_take(struct timer *timer, unsigned batch, double *seconds, struct error *err)
+enum status sampling_timer_take(struct timer *timer, unsigned batch, double *seconds,
+				struct error *err)
 {
-	timer_begin(timer, batch, err);
-	timer_release(timer, err);
-	return timer_end(timer, seconds, err);
+	sampling_timer_begin(timer, batch, err);
+	sampling_timer_release(timer, err);
+	return sampling_timer_end(timer, seconds, err);
 }
 
 #define LARGEST_BATCH 65536
 /* Interval of progress reports. */
 #define REPORT_SECONDS 0.1
 
-static unsigned session_largest_batch(const struct session *s)
+static unsigned sampling_session_largest_batch(const struct session *s)
 {
 	unsigned commands = s->w->commands ? s->w->commands : 1;
 	unsigned largest = s->w->max_batch ? s->w->max_batch : LARGEST_BATCH;
@@ -175,7 +176,7 @@ static unsigned session_largest_batch(const struct session *s)
 	return largest;
 }
 
-double session_preheats(const struct session *s)
+double sampling_session_preheats(const struct session *s)
 {
 	return s->warm_seconds > 0 ? ceil(s->sampler->rules->preheat_seconds / s->warm_seconds) : 0;
 }
@@ -184,10 +185,10 @@ double session_preheats(const struct session *s)
  * The first estimate of the batch size comes from a batch of one, which launch overhead dominates
  * for short operations; repeats the estimate with larger batches.
  */
-enum status session_warm_up(struct session *s, struct error *err)
+enum status sampling_session_warm_up(struct session *s, struct error *err)
 {
 	const struct sampling *rules = s->sampler->rules;
-	unsigned largest = session_largest_batch(s), batch = 1;
+	unsigned largest = sampling_session_largest_batch(s), batch = 1;
 	bool gated = s->timer.gated;
 	enum status status;
 	double seconds;
@@ -197,16 +198,16 @@ enum status session_warm_up(struct session *s, struct error *err)
 	 * and loading waits for the device, which the closed gate blocks.
 	 */
 	s->timer.gated = false;
-	status = timer_take(&s->timer, 1, &seconds, err);
+	status = sampling_timer_take(&s->timer, 1, &seconds, err);
 	s->timer.gated = gated;
 	activity_sampled(s->sampler->activity, 0);
 	s->series->first = status == STATUS_OK ? seconds : NAN;
 	/* At least one: the first operation does not show the time of the others. */
 	for (int64_t i = 0; i < (rules->warmup ? rules->warmup : 1) && status == STATUS_OK; i++)
-		status = timer_take(&s->timer, 1, &seconds, err);
+		status = sampling_timer_take(&s->timer, 1, &seconds, err);
 	if (s->w->min_batch > 1 && largest > 1 && status == STATUS_OK) {
 		batch = s->w->min_batch < largest ? s->w->min_batch : largest;
-		status = timer_take(&s->timer, batch, &seconds, err);
+		status = sampling_timer_take(&s->timer, batch, &seconds, err);
 	}
 	for (int guess = 0; guess < 4 && status == STATUS_OK && batch < largest; guess++) {
 		double wanted = seconds > 0 ? rules->sample_seconds / seconds * batch : largest;
@@ -214,7 +215,7 @@ enum status session_warm_up(struct session *s, struct error *err)
 		if (seconds >= 0.9 * rules->sample_seconds)
 			break;
 		batch = wanted >= largest ? largest : (unsigned)ceil(wanted);
-		status = timer_take(&s->timer, batch, &seconds, err);
+		status = sampling_timer_take(&s->timer, batch, &seconds, err);
 		activity_sampled(s->sampler->activity, 0);
 	}
 	s->series->batch = batch;
@@ -227,7 +228,7 @@ enum status session_warm_up(struct session *s, struct error *err)
  * rounding of the division, and double the size of result files and the time to read them. Powers
  * of ten up to 22 are exact, so the quotient is the double nearest to the decimal.
  */
-void series_add(struct series *series, double value)
+void sampling_series_add(struct series *series, double value)
 {
 	int places = value > 0 && isfinite(value) ? 9 - (int)floor(log10(value)) : -1;
 
@@ -237,7 +238,7 @@ void series_add(struct series *series, double value)
 	series->samples[series->count++] = value;
 }
 
-void series_drop_first(struct series *series, size_t count)
+void sampling_series_drop_first(struct series *series, size_t count)
 {
 	series->count -= count;
 	series->warmup += count;
@@ -245,7 +246,7 @@ void series_drop_first(struct series *series, size_t count)
 }
 
 /* Rank 0 decides whether to continue: clocks differ, and all ranks must stop at the same sample. */
-bool session_has_enough(struct session *s)
+bool sampling_session_has_enough(struct session *s)
 {
 	struct series *series = s->series;
 	struct stop_decision decision = stop_rule_decide(&s->rule, series->samples, series->count,
@@ -254,26 +255,26 @@ bool session_has_enough(struct session *s)
 	if (s->sampler->stop && *s->sampler->stop)
 		decision = (struct stop_decision){ .end = true, .reason = STOP_INTERRUPTED };
 	world_broadcast(s->sampler->world, 0, &decision, sizeof(decision));
-	series_drop_first(series, decision.drop);
+	sampling_series_drop_first(series, decision.drop);
 	series->stop = decision.reason;
 	series->unsettled = decision.unsettled;
 	return decision.end;
 }
 
-void session_begin_counting(struct session *s)
+void sampling_session_begin_counting(struct session *s)
 {
 	stop_rule_begin(&s->rule, s->sampler->rules, (size_t)s->w->min_samples);
 	s->began = clock_seconds();
 	s->next_report = s->began + REPORT_SECONDS;
 }
 
-void session_count(struct session *s, double seconds)
+void sampling_session_count(struct session *s, double seconds)
 {
 	const struct sampler *sampler;
 	double now;
 
 	activity_sampled(s->sampler->activity, 1);
-	series_add(s->series, seconds / s->series->batch);
+	sampling_series_add(s->series, seconds / s->series->batch);
 	/*
 	 * Computing the median takes longer than taking many samples, so it is not recomputed after
 	 * every sample.
@@ -289,14 +290,15 @@ void session_count(struct session *s, double seconds)
 			  median_of(s->series->samples, s->series->count), s->rule.half_width);
 }
 
-enum status session_interrupted(const struct session *s, struct error *err)
+enum status sampling_session_interrupted(const struct session *s, struct error *err)
 {
 	return error_set(err, STATUS_INTERRUPTED, "interrupted after %zu samples",
 			 s->series->count);
 }
 
-enum status session_open(struct session *s, const struct sampler *sampler,
-			 const struct workload *workload, struct series *series, struct error *err)
+enum status sampling_session_open(struct session *s, const struct sampler *sampler,
+				  const struct workload *workload, struct series *series,
+				  struct error *err)
 {
 	*s = (struct session){ .sampler = sampler, .w = workload, .series = series };
 	series->batch = 1;
@@ -307,10 +309,10 @@ enum status session_open(struct session *s, const struct sampler *sampler,
 	s->timer.gated = workload->clock == CLOCK_DEVICE && !workload->no_gate &&
 			 workload->commands <= GATED_COMMANDS &&
 			 sampler->device->backend->gate_close;
-	return world_agree(sampler->world, timer_open_events(&s->timer, err), err);
+	return world_agree(sampler->world, sampling_timer_open_events(&s->timer, err), err);
 }
 
-void series_finish(struct series *series, double tick)
+void sampling_series_finish(struct series *series, double tick)
 {
 	static const struct noise_limits none = { INFINITY, INFINITY, INFINITY };
 	struct statistics *s = &series->statistics;
@@ -319,7 +321,8 @@ void series_finish(struct series *series, double tick)
 	statistics_compute(series->samples, series->count, series->batch, tick / series->batch,
 			   series->load ? &none : NULL, s);
 	if (series->load) {
-		double low, high, mean = load_mean(series->samples, series->count, &low, &high);
+		double low, high,
+			mean = stats_median_load_mean(series->samples, series->count, &low, &high);
 
 		/* Oscillation caused by a limit is not noise; an uncertain mean is. */
 		if (high - mean > noise_limits_default.mad * mean) {
@@ -337,7 +340,7 @@ void series_finish(struct series *series, double tick)
 	}
 }
 
-void session_close(struct session *s)
+void sampling_session_close(struct session *s)
 {
 	backend_event_destroy(s->timer.start);
 	backend_event_destroy(s->timer.end);
@@ -345,21 +348,21 @@ void session_close(struct session *s)
 		backend_event_destroy(s->timer.join[i]);
 	free(s->timer.join);
 	/* Resolution of one clock reading, in seconds. */
-	series_finish(s->series, s->timer.w->clock == CLOCK_DEVICE ? 0.5e-6 : 50e-9);
+	sampling_series_finish(s->series, s->timer.w->clock == CLOCK_DEVICE ? 0.5e-6 : 50e-9);
 }
 
 /* Ranks check the stop flag only where they agree on it; a single process checks here. */
-static enum status session_preheat(struct session *s, struct error *err)
+static enum status sampling_session_preheat(struct session *s, struct error *err)
 {
 	const struct sampler *sampler = s->sampler;
-	double count = session_preheats(s);
+	double count = sampling_session_preheats(s);
 	bool alone = !sampler->world || sampler->world->size == 1;
 	double taken;
 
 	for (double i = 0; i < count; i++) {
 		if (alone && sampler->stop && *sampler->stop)
 			break;
-		if (timer_take(&s->timer, s->series->batch, &taken, err) != STATUS_OK)
+		if (sampling_timer_take(&s->timer, s->series->batch, &taken, err) != STATUS_OK)
 			break;
 		activity_sampled(sampler->activity, 0);
 	}
@@ -370,32 +373,32 @@ static enum status session_preheat(struct session *s, struct error *err)
 #define ENERGY_SAMPLE_SECONDS 0.05
 
 /* Before the window: a batch of ENERGY_SAMPLE_SECONDS, equal on all ranks. */
-static enum status session_choose_energy_batch(struct session *s, unsigned *batch,
-					       struct error *err)
+static enum status sampling_session_choose_energy_batch(struct session *s, unsigned *batch,
+							struct error *err)
 {
-	double largest = session_largest_batch(s), wanted, seconds;
+	double largest = sampling_session_largest_batch(s), wanted, seconds;
 
 	*batch = s->series->batch;
-	if (timer_take(&s->timer, *batch, &seconds, err) != STATUS_OK || !(seconds > 0))
+	if (sampling_timer_take(&s->timer, *batch, &seconds, err) != STATUS_OK || !(seconds > 0))
 		return err->status;
 	wanted = fmin(ceil(ENERGY_SAMPLE_SECONDS / seconds) * *batch, largest);
 	if (wanted <= *batch)
 		return STATUS_OK;
 	/* Untimed: creates what depends on the batch size (a graph). */
 	*batch = (unsigned)wanted;
-	return timer_take(&s->timer, *batch, &seconds, err);
+	return sampling_timer_take(&s->timer, *batch, &seconds, err);
 }
 
 /* Rank 0's clock decides when to end. */
-static enum status work_for(struct session *s, unsigned batch, double seconds,
-			    struct work_energy *energy, struct error *err)
+static enum status sampling_work_for(struct session *s, unsigned batch, double seconds,
+				     struct work_energy *energy, struct error *err)
 {
 	const struct sampler *sampler = s->sampler;
 	double began = clock_seconds(), taken;
 	bool enough;
 
 	do {
-		if (timer_take(&s->timer, batch, &taken, err) != STATUS_OK)
+		if (sampling_timer_take(&s->timer, batch, &taken, err) != STATUS_OK)
 			break;
 		activity_sampled(sampler->activity, 0);
 		energy->busy_seconds += taken;
@@ -407,7 +410,7 @@ static enum status work_for(struct session *s, unsigned batch, double seconds,
 }
 
 /* A failure of one rank ends the case before the others wait for its reading. */
-static enum status measure_energy(struct session *s, struct error *err)
+static enum status sampling_measure_energy(struct session *s, struct error *err)
 {
 	const struct sampler *sampler = s->sampler;
 	struct work_energy *energy = sampler->energy, uncounted = { .operations = 0 };
@@ -419,19 +422,19 @@ static enum status measure_energy(struct session *s, struct error *err)
 	if (!energy || !s->w->has_energy || !(sampler->rules->energy_seconds > 0))
 		return STATUS_OK;
 	*energy = (struct work_energy){ .operations = 0 };
-	if (session_choose_energy_batch(s, &batch, err) != STATUS_OK)
+	if (sampling_session_choose_energy_batch(s, &batch, err) != STATUS_OK)
 		return err->status;
 	if (sampler->energy_begins)
 		sampler->energy_begins(sampler->energy_context);
 	meter = energy_meter_begin(sampler->energy_devices, sampler->energy_device_count);
-	status = work_for(s, batch, sampler->rules->energy_seconds, energy, err);
+	status = sampling_work_for(s, batch, sampler->rules->energy_seconds, energy, err);
 	energy_meter_read(meter);
 	status = world_agree(sampler->world, status, err);
 	after = status == STATUS_OK ? world_max(sampler->world, energy_meter_after_seconds(meter))
 				    : 0;
 	/* The counter's update at the end of the window then covers the same work. */
 	if (after > 0) {
-		status = work_for(s, batch, after, &uncounted, err);
+		status = sampling_work_for(s, batch, after, &uncounted, err);
 		status = world_agree(sampler->world, status, err);
 	}
 	energy_meter_end(meter, status == STATUS_OK ? sampler->world : NULL, &energy->window);
@@ -451,26 +454,26 @@ enum status sample(const struct sampler *sampler, const struct workload *workloa
 		own.world = &alone;
 	/* Ranks may have different parts of an operation, but need the same gate and batch. */
 	agreed.commands = (unsigned)world_max(own.world, workload->commands);
-	status = session_open(&s, &own, &agreed, series, err);
+	status = sampling_session_open(&s, &own, &agreed, series, err);
 	if (status == STATUS_OK)
-		status = session_warm_up(&s, err);
+		status = sampling_session_warm_up(&s, err);
 	if (status == STATUS_OK)
-		status = session_preheat(&s, err);
-	session_begin_counting(&s);
+		status = sampling_session_preheat(&s, err);
+	sampling_session_begin_counting(&s);
 	while (status == STATUS_OK) {
 		double seconds;
 
-		status = timer_take(&s.timer, series->batch, &seconds, err);
+		status = sampling_timer_take(&s.timer, series->batch, &seconds, err);
 		if (status != STATUS_OK)
 			break;
-		session_count(&s, seconds);
-		if (session_has_enough(&s))
+		sampling_session_count(&s, seconds);
+		if (sampling_session_has_enough(&s))
 			break;
 	}
 	if (status == STATUS_OK && series->stop == STOP_INTERRUPTED)
-		status = session_interrupted(&s, err);
+		status = sampling_session_interrupted(&s, err);
 	if (status == STATUS_OK)
-		status = measure_energy(&s, err);
-	session_close(&s);
+		status = sampling_measure_energy(&s, err);
+	sampling_session_close(&s);
 	return status;
 }

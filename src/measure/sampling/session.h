@@ -27,18 +27,20 @@ struct timer {
 };
 
 /*
- * One sample in three steps, so that samples of several timers can overlap: timer_begin() enqueues
- * the batch after the gate (without a gate it starts at once; with the host clock it is executed),
- * timer_release() opens the gate, timer_end() waits. If timer_begin() fails, the other two only
- * clean up. *seconds: of the whole batch, on the slowest rank. All are collective (world.h).
+ * One sample in three steps, so that samples of several timers can overlap: sampling_timer_begin()
+ * enqueues the batch after the gate (without a gate it starts at once; with the host clock it is
+ * executed), sampling_timer_release() opens the gate, sampling_timer_end() waits. If
+ * sampling_timer_begin() fails, the other two only clean up. *seconds: of the whole batch, on the
+ * slowest rank. All are collective (world.h).
  */
-enum status timer_begin(struct timer *timer, unsigned batch, struct error *err);
-void timer_release(struct timer *timer, struct error *err);
-enum status timer_end(struct timer *timer, double *seconds, struct error *err);
-/* True if timer_end() would not wait, because the sample has ended or failed. */
-bool timer_ended(struct timer *timer, struct error *err);
+enum status sampling_timer_begin(struct timer *timer, unsigned batch, struct error *err);
+void sampling_timer_release(struct timer *timer, struct error *err);
+enum status sampling_timer_end(struct timer *timer, double *seconds, struct error *err);
+/* True if sampling_timer_end() would not wait, because the sample has ended or failed. */
+bool sampling_timer_ended(struct timer *timer, struct error *err);
 /* All three. */
-enum status timer_take(struct timer *timer, unsigned batch, double *seconds, struct error *err);
+enum status sampling_timer_take(struct timer *timer, unsigned batch, double *seconds,
+				struct error *err);
 
 struct session {
 	struct timer timer;
@@ -56,25 +58,26 @@ struct session {
 };
 
 /* Opens a session. Close it even after a failure; closing computes the statistics of the series. */
-enum status session_open(struct session *s, const struct sampler *sampler,
-			 const struct workload *workload, struct series *series, struct error *err);
-void session_close(struct session *s);
+enum status sampling_session_open(struct session *s, const struct sampler *sampler,
+				  const struct workload *workload, struct series *series,
+				  struct error *err);
+void sampling_session_close(struct session *s);
 /* Runs the cold first operation and the warm-up, and chooses the batch size for sample_seconds. */
-enum status session_warm_up(struct session *s, struct error *err);
+enum status sampling_session_warm_up(struct session *s, struct error *err);
 /* Number of preheat samples, equal on all ranks. */
-double session_preheats(const struct session *s);
+double sampling_session_preheats(const struct session *s);
 /* Starts the clock of the stop rule. */
-void session_begin_counting(struct session *s);
+void sampling_session_begin_counting(struct session *s);
 /* Adds a sample; `seconds` for the whole batch. */
-void session_count(struct session *s, double seconds);
+void sampling_session_count(struct session *s, double seconds);
 /* True if the stop rule ends the series, or the user the run. */
-bool session_has_enough(struct session *s);
-enum status session_interrupted(const struct session *s, struct error *err);
+bool sampling_session_has_enough(struct session *s);
+enum status sampling_session_interrupted(const struct session *s, struct error *err);
 
-void series_add(struct series *series, double value);
+void sampling_series_add(struct series *series, double value);
 /* Drops the first samples, which were warm-up. */
-void series_drop_first(struct series *series, size_t count);
+void sampling_series_drop_first(struct series *series, size_t count);
 /* Computes the statistics; `tick`: resolution of a batch's duration, in seconds. */
-void series_finish(struct series *series, double tick);
+void sampling_series_finish(struct series *series, double tick);
 
 #endif

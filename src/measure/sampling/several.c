@@ -16,7 +16,7 @@
 /* A sleep may take this much longer, and a device would rest in the meantime. */
 #define OVERSLEPT_SECONDS 100e-6
 
-static bool session_is_stopped(const struct session *s)
+static bool sampling_several_session_is_stopped(const struct session *s)
 {
 	return s->sampler->stop && *s->sampler->stop;
 }
@@ -28,16 +28,16 @@ static enum status several_take_each(struct session *all, size_t n, bool counts,
 	double seconds;
 
 	for (size_t i = 0; i < n; i++)
-		timer_begin(&all[i].timer, all[i].series->batch, &errs[i]);
+		sampling_timer_begin(&all[i].timer, all[i].series->batch, &errs[i]);
 	for (size_t i = 0; i < n; i++)
-		timer_release(&all[i].timer, &errs[i]);
+		sampling_timer_release(&all[i].timer, &errs[i]);
 	for (size_t i = 0; i < n; i++) {
-		enum status status = timer_end(&all[i].timer, &seconds, &errs[i]);
+		enum status status = sampling_timer_end(&all[i].timer, &seconds, &errs[i]);
 
 		if (status != STATUS_OK)
 			first = first == STATUS_OK ? status : first;
 		else if (counts)
-			session_count(&all[i], seconds);
+			sampling_session_count(&all[i], seconds);
 		else
 			activity_sampled(all[i].sampler->activity, 0);
 	}
@@ -45,16 +45,16 @@ static enum status several_take_each(struct session *all, size_t n, bool counts,
 }
 
 /* All continue until the last one has enough samples; its stop reason is that of the group. */
-static bool all_have_enough(struct session *all, size_t n)
+static bool sampling_several_all_have_enough(struct session *all, size_t n)
 {
 	bool every = true;
 
 	for (size_t i = 0; i < n; i++) {
 		struct session *s = &all[i];
 
-		if (s->enough && !session_is_stopped(s))
+		if (s->enough && !sampling_several_session_is_stopped(s))
 			continue;
-		s->enough = session_has_enough(s);
+		s->enough = sampling_session_has_enough(s);
 		every = every && s->enough;
 	}
 	return every;
@@ -65,36 +65,39 @@ static enum status several_end_of_all(const struct session *all, size_t n, struc
 {
 	for (size_t i = 0; i < n; i++)
 		if (all[i].series->stop == STOP_INTERRUPTED)
-			return session_interrupted(&all[i], &errs[i]);
+			return sampling_session_interrupted(&all[i], &errs[i]);
 	return STATUS_OK;
 }
 
-static enum status take_all_together(struct session *all, size_t n, struct error *errs)
+static enum status sampling_several_take_all_together(struct session *all, size_t n,
+						      struct error *errs)
 {
 	enum status status = STATUS_OK;
 	double rounds = 0;
 
 	/* Preheats at the same time: a device that waits for the others would cool down again. */
 	for (size_t i = 0; i < n; i++)
-		rounds = fmax(rounds, session_preheats(&all[i]));
-	for (double i = 0; i < rounds && status == STATUS_OK && !session_is_stopped(&all[0]); i++)
+		rounds = fmax(rounds, sampling_session_preheats(&all[i]));
+	for (double i = 0;
+	     i < rounds && status == STATUS_OK && !sampling_several_session_is_stopped(&all[0]);
+	     i++)
 		status = several_take_each(all, n, false, errs);
 	if (status != STATUS_OK)
 		return status;
 	for (size_t i = 0; i < n; i++)
-		session_begin_counting(&all[i]);
+		sampling_session_begin_counting(&all[i]);
 	do {
 		status = several_take_each(all, n, true, errs);
 		if (status != STATUS_OK)
 			return status;
-	} while (!all_have_enough(all, n));
+	} while (!sampling_several_all_have_enough(all, n));
 	return several_end_of_all(all, n, errs);
 }
 
 static void several_begin_next(struct session *s, struct error *err)
 {
-	timer_begin(&s->timer, s->series->batch, err);
-	timer_release(&s->timer, err);
+	sampling_timer_begin(&s->timer, s->series->batch, err);
+	sampling_timer_release(&s->timer, err);
 	s->expected = clock_seconds() + EARLIEST * s->warm_seconds;
 }
 
@@ -102,23 +105,23 @@ static void several_begin_next(struct session *s, struct error *err)
  * Handles a finished sample: preheat, a counted one, or, if its session has enough, none. The last
  * kind is not reported as activity, so that the watchdog notices if another session hangs.
  */
-static enum status end_sample(struct session *s, struct error *err)
+static enum status sampling_several_end_sample(struct session *s, struct error *err)
 {
 	double seconds;
 
-	if (timer_end(&s->timer, &seconds, err) != STATUS_OK)
+	if (sampling_timer_end(&s->timer, &seconds, err) != STATUS_OK)
 		return err->status;
 	if (s->preheats > 0) {
 		activity_sampled(s->sampler->activity, 0);
-		s->preheats = session_is_stopped(s) ? 0 : s->preheats - 1;
+		s->preheats = sampling_several_session_is_stopped(s) ? 0 : s->preheats - 1;
 		if (s->preheats <= 0)
-			session_begin_counting(s);
+			sampling_session_begin_counting(s);
 		return STATUS_OK;
 	}
 	if (!s->enough)
-		session_count(s, seconds);
-	if (!s->enough || session_is_stopped(s))
-		s->enough = session_has_enough(s);
+		sampling_session_count(s, seconds);
+	if (!s->enough || sampling_several_session_is_stopped(s))
+		s->enough = sampling_session_has_enough(s);
 	return STATUS_OK;
 }
 
@@ -128,10 +131,10 @@ static enum status several_look_round(struct session *all, size_t n, struct erro
 	bool waits = true;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!timer_ended(&all[i].timer, &errs[i]))
+		if (!sampling_timer_ended(&all[i].timer, &errs[i]))
 			continue;
 		waits = false;
-		if (end_sample(&all[i], &errs[i]) != STATUS_OK)
+		if (sampling_several_end_sample(&all[i], &errs[i]) != STATUS_OK)
 			return errs[i].status;
 		several_begin_next(&all[i], &errs[i]);
 	}
@@ -148,7 +151,8 @@ static enum status several_look_round(struct session *all, size_t n, struct erro
 	return STATUS_OK;
 }
 
-static enum status take_all_at_own_pace(struct session *all, size_t n, struct error *errs)
+static enum status sampling_several_take_all_at_own_pace(struct session *all, size_t n,
+							 struct error *errs)
 {
 	enum status status = STATUS_OK;
 	struct error late = ERROR_NONE;
@@ -156,9 +160,9 @@ static enum status take_all_at_own_pace(struct session *all, size_t n, struct er
 	double unused;
 
 	for (size_t i = 0; i < n; i++) {
-		all[i].preheats = session_preheats(&all[i]);
+		all[i].preheats = sampling_session_preheats(&all[i]);
 		if (!(all[i].preheats > 0))
-			session_begin_counting(&all[i]);
+			sampling_session_begin_counting(&all[i]);
 		several_begin_next(&all[i], &errs[i]);
 	}
 	while (status == STATUS_OK && enough < n) {
@@ -168,7 +172,7 @@ static enum status take_all_at_own_pace(struct session *all, size_t n, struct er
 			enough += all[i].enough;
 	}
 	for (size_t i = 0; i < n; i++, error_clear(&late))
-		timer_end(&all[i].timer, &unused, &late);
+		sampling_timer_end(&all[i].timer, &unused, &late);
 	return status == STATUS_OK ? several_end_of_all(all, n, errs) : status;
 }
 
@@ -185,17 +189,17 @@ enum status sample_together(const struct sampler *samplers, const struct workloa
 	for (; opened < n && status == STATUS_OK; opened++) {
 		own[opened] = samplers[opened];
 		own[opened].world = &alone;
-		status = session_open(&all[opened], &own[opened], &workloads[opened],
-				      series[opened], &errs[opened]);
+		status = sampling_session_open(&all[opened], &own[opened], &workloads[opened],
+					       series[opened], &errs[opened]);
 		if (status == STATUS_OK)
-			status = session_warm_up(&all[opened], &errs[opened]);
+			status = sampling_session_warm_up(&all[opened], &errs[opened]);
 	}
 	if (status == STATUS_OK && pace == PACE_FREE_RUNNING)
-		status = take_all_at_own_pace(all, n, errs);
+		status = sampling_several_take_all_at_own_pace(all, n, errs);
 	else if (status == STATUS_OK)
-		status = take_all_together(all, n, errs);
+		status = sampling_several_take_all_together(all, n, errs);
 	while (opened-- > 0)
-		session_close(&all[opened]);
+		sampling_session_close(&all[opened]);
 	free(own);
 	free(all);
 	return status;
@@ -213,7 +217,8 @@ struct turns {
  * Takes one sample of each, in every other round the second one first, so that the order is
  * balanced.
  */
-static enum status sample_both_once(struct turns *t, size_t round, bool counts, struct error *err)
+static enum status sampling_several_sample_both_once(struct turns *t, size_t round, bool counts,
+						     struct error *err)
 {
 	double seconds[2];
 
@@ -221,22 +226,23 @@ static enum status sample_both_once(struct turns *t, size_t round, bool counts, 
 		size_t turn = (round + i) % 2;
 		struct session *s = &t->pair[turn];
 
-		if (timer_take(&s->timer, s->series->batch, &seconds[turn], err) != STATUS_OK)
+		if (sampling_timer_take(&s->timer, s->series->batch, &seconds[turn], err) !=
+		    STATUS_OK)
 			return err->status;
 		if (!counts)
 			activity_sampled(s->sampler->activity, 0);
 	}
 	for (size_t i = 0; i < 2 && counts; i++)
-		session_count(&t->pair[i], seconds[i]);
+		sampling_session_count(&t->pair[i], seconds[i]);
 	if (counts)
-		series_add(t->ratio, seconds[0] / t->pair[0].series->batch /
-					     (seconds[1] / t->pair[1].series->batch));
+		sampling_series_add(t->ratio, seconds[0] / t->pair[0].series->batch /
+						      (seconds[1] / t->pair[1].series->batch));
 	return STATUS_OK;
 }
 
-static bool turns_have_enough(struct turns *t)
+static bool sampling_several_turns_have_enough(struct turns *t)
 {
-	bool each = all_have_enough(t->pair, 2);
+	bool each = sampling_several_all_have_enough(t->pair, 2);
 	struct series *ratio = t->ratio;
 
 	if (!t->ratio_enough) {
@@ -244,7 +250,7 @@ static bool turns_have_enough(struct turns *t)
 			stop_rule_decide(&t->rule, ratio->samples, ratio->count,
 					 clock_seconds() - t->pair[0].began);
 
-		series_drop_first(ratio, decision.drop);
+		sampling_series_drop_first(ratio, decision.drop);
 		ratio->stop = decision.reason;
 		ratio->unsettled = decision.unsettled;
 		t->ratio_enough = decision.end;
@@ -258,16 +264,16 @@ static enum status several_take_all_in_turns(struct turns *t, struct error *err)
 	const struct workload *w = t->pair[0].w;
 	size_t round = 0;
 
-	session_begin_counting(&t->pair[0]);
-	session_begin_counting(&t->pair[1]);
+	sampling_session_begin_counting(&t->pair[0]);
+	sampling_session_begin_counting(&t->pair[1]);
 	stop_rule_begin(&t->rule, t->pair[0].sampler->rules, (size_t)w->min_samples);
 	do {
-		if (sample_both_once(t, round++, true, err) != STATUS_OK)
+		if (sampling_several_sample_both_once(t, round++, true, err) != STATUS_OK)
 			return err->status;
-	} while (!turns_have_enough(t));
+	} while (!sampling_several_turns_have_enough(t));
 	for (size_t i = 0; i < 2; i++)
 		if (t->pair[i].series->stop == STOP_INTERRUPTED)
-			return session_interrupted(&t->pair[i], err);
+			return sampling_session_interrupted(&t->pair[i], err);
 	return STATUS_OK;
 }
 
@@ -284,22 +290,23 @@ enum status sample_interleaved(const struct sampler *sampler, const struct workl
 	own.world = &alone;
 	t.ratio->batch = 1;
 	for (; opened < 2 && status == STATUS_OK; opened++) {
-		status = session_open(&t.pair[opened], &own, &workloads[opened], series[opened],
-				      err);
+		status = sampling_session_open(&t.pair[opened], &own, &workloads[opened],
+					       series[opened], err);
 		if (status == STATUS_OK)
-			status = session_warm_up(&t.pair[opened], err);
+			status = sampling_session_warm_up(&t.pair[opened], err);
 	}
 	t.ratio->first = series[0]->first / series[1]->first;
 	each = t.pair[0].warm_seconds + t.pair[1].warm_seconds;
-	for (double i = 0; status == STATUS_OK && each > 0 && !session_is_stopped(&t.pair[0]) &&
-			   i < ceil(sampler->rules->preheat_seconds / each);
+	for (double i = 0;
+	     status == STATUS_OK && each > 0 && !sampling_several_session_is_stopped(&t.pair[0]) &&
+	     i < ceil(sampler->rules->preheat_seconds / each);
 	     i++)
-		status = sample_both_once(&t, (size_t)i, false, err);
+		status = sampling_several_sample_both_once(&t, (size_t)i, false, err);
 	if (status == STATUS_OK)
 		status = several_take_all_in_turns(&t, err);
 	while (opened-- > 0)
-		session_close(&t.pair[opened]);
-	series_finish(t.ratio, 0);
+		sampling_session_close(&t.pair[opened]);
+	sampling_series_finish(t.ratio, 0);
 	return status;
 }
 
@@ -310,8 +317,9 @@ void reported_add(struct reported *reported, double value)
 }
 
 /* Stores the first value separately: its call may load and compile what later ones reuse. */
-static enum status reported_warm_up(struct session *s, const struct reporter *reporter,
-				    struct reported *reported, struct error *err)
+static enum status sampling_several_reported_warm_up(struct session *s,
+						     const struct reporter *reporter,
+						     struct reported *reported, struct error *err)
 {
 	for (int64_t i = 0; i < s->sampler->rules->warmup; i++) {
 		reported->count = 0;
@@ -321,7 +329,7 @@ static enum status reported_warm_up(struct session *s, const struct reporter *re
 		if (i == 0 && reported->count)
 			s->series->first = reported->values[0];
 		if (s->sampler->stop && *s->sampler->stop)
-			return session_interrupted(s, err);
+			return sampling_session_interrupted(s, err);
 	}
 	return STATUS_OK;
 }
@@ -339,22 +347,22 @@ enum status sample_reports(const struct sampler *sampler, const struct reporter 
 	own.world = &alone;
 	series->batch = 1;
 	series->first = NAN;
-	status = reported_warm_up(&s, reporter, &reported, err);
-	session_begin_counting(&s);
+	status = sampling_several_reported_warm_up(&s, reporter, &reported, err);
+	sampling_session_begin_counting(&s);
 	while (status == STATUS_OK) {
 		reported.count = 0;
 		status = reporter->report(reporter->state, &reported, err);
 		if (status != STATUS_OK)
 			break;
 		for (size_t i = 0; i < reported.count; i++)
-			session_count(&s, reported.values[i]);
-		if (session_has_enough(&s))
+			sampling_session_count(&s, reported.values[i]);
+		if (sampling_session_has_enough(&s))
 			break;
 	}
 	if (status == STATUS_OK && series->stop == STOP_INTERRUPTED)
-		status = session_interrupted(&s, err);
+		status = sampling_session_interrupted(&s, err);
 	/* The resolution of the reported values is unknown. */
-	series_finish(series, 0);
+	sampling_series_finish(series, 0);
 	free(reported.values);
 	return status;
 }

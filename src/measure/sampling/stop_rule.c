@@ -15,7 +15,7 @@
 #define SIGNIFICANT 2.576
 
 /* Residuals of x after isotonic regression in the direction of `sign` (pool adjacent violators). */
-static void isotonic_residuals(const double *x, size_t n, double sign, double *residuals)
+static void stop_rule_isotonic_residuals(const double *x, size_t n, double sign, double *residuals)
 {
 	double level[SETTLING_BLOCKS];
 	size_t weight[SETTLING_BLOCKS], pools = 0, at = 0;
@@ -44,7 +44,7 @@ bool stop_rule_drifts(const double *samples, size_t n, double target)
 	double score = 0, blocks, r, variance;
 	size_t count;
 
-	if (n < 6 || !(fabs(drift_of(samples, n)) > fmax(SETTLING_CHANGE, target)))
+	if (n < 6 || !(fabs(stats_median_drift_of(samples, n)) > fmax(SETTLING_CHANGE, target)))
 		return false;
 	/* Medians of at most SETTLING_BLOCKS blocks of samples; returns their number. */
 	count = n < SETTLING_BLOCKS ? n : SETTLING_BLOCKS;
@@ -57,8 +57,8 @@ bool stop_rule_drifts(const double *samples, size_t n, double target)
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = i + 1; j < count; j++)
 			score += (x[j] > x[i]) - (x[j] < x[i]);
-	isotonic_residuals(x, count, score < 0 ? -1 : 1, residuals);
-	r = fmin(fmax(autocorrelation(residuals, count), 0), 0.99);
+	stop_rule_isotonic_residuals(x, count, score < 0 ? -1 : 1, residuals);
+	r = fmin(fmax(stats_median_autocorrelation(residuals, count), 0), 0.99);
 	blocks = (double)count;
 	variance = blocks * (blocks - 1) * (2 * blocks + 5) / 18 * (1 + r) / (1 - r);
 	/* Continuity correction: S changes in steps of two. */
@@ -104,7 +104,8 @@ static bool stop_rule_width_is_known(const struct stop_rule *rule, const double 
 	double middle = median_of(samples, n);
 
 	if (n >= CORRELATION_SAMPLES ||
-	    correlation_bound(autocorrelation(samples, n), n) <= CORRELATION_SUSPECT)
+	    stats_median_correlation_bound(stats_median_autocorrelation(samples, n), n) <=
+		    CORRELATION_SUSPECT)
 		return true;
 	for (size_t i = 0; i < n; i++)
 		if (!(fabs(samples[i] - middle) <= rule->rules->target / 4 * middle))
@@ -118,7 +119,7 @@ static bool stop_rule_interval_ends(struct stop_rule *rule, const double *sample
 {
 	bool drifts, stable;
 
-	rule->half_width = half_width(samples, n, &drifts);
+	rule->half_width = stats_median_half_width(samples, n, &drifts);
 	*reason = STOP_CONVERGED;
 	if (rule->half_width <= rule->rules->target && stop_rule_width_is_known(rule, samples, n))
 		return true;
@@ -132,7 +133,7 @@ static bool stop_rule_interval_ends(struct stop_rule *rule, const double *sample
 	return stable && !drifts;
 }
 
-static bool may_settle(const struct stop_rule *rule, double seconds)
+static bool stop_rule_may_settle(const struct stop_rule *rule, double seconds)
 {
 	return seconds < rule->rules->max_seconds + rule->rules->settle_seconds;
 }
@@ -158,10 +159,11 @@ struct stop_decision stop_rule_decide(struct stop_rule *rule, const double *samp
 		decision.end = decision.reason == STOP_MAX_SAMPLES ||
 			       seconds - rule->began >= rule->rules->max_seconds;
 	}
-	if (!rule->rules->may_drift && (decision.end || (doubled && may_settle(rule, seconds))) &&
+	if (!rule->rules->may_drift &&
+	    (decision.end || (doubled && stop_rule_may_settle(rule, seconds))) &&
 	    stop_rule_drifts(samples, n, rule->rules->target)) {
 		decision.unsettled = decision.end;
-		if (may_settle(rule, seconds)) {
+		if (stop_rule_may_settle(rule, seconds)) {
 			decision = (struct stop_decision){ .drop = n / 2 };
 			stop_rule_restart(rule, seconds);
 		}

@@ -5,7 +5,8 @@
  *
  * After min_samples and least_seconds, a series ends if
  * - the 95 % interval of the median is narrower than the target (STOP_CONVERGED). Possibly
- *   correlated samples (correlation_bound() > 0.1) must number at least 80 first, because fewer do
+ *   correlated samples (stats_median_correlation_bound() > 0.1) must number at least 80 first,
+ *   because fewer do
  *   not determine the correlation, unless all are within a quarter of the target of their median;
  * - twice as many samples have not narrowed the interval by 5 % (STOP_STABLE);
  * - there are max_samples, or max_seconds have passed (STOP_MAX_SAMPLES, STOP_MAX_TIME).

@@ -5,7 +5,7 @@
 /* Reading links takes at most 1/LINK_SHARE of a worker's time. */
 #define LINK_SHARE 20
 
-static void telemetry_read_or_unknown(struct device *device, struct telemetry *out)
+static void telemetry_condition_read_or_unknown(struct device *device, struct telemetry *out)
 {
 	struct error ignored = ERROR_NONE;
 
@@ -15,11 +15,11 @@ static void telemetry_read_or_unknown(struct device *device, struct telemetry *o
 
 void condition_before(struct device *device, struct case_result *result)
 {
-	telemetry_read_or_unknown(device, &result->before);
+	telemetry_condition_read_or_unknown(device, &result->before);
 }
 
 /* -1 if one of the two is unknown, or the counter was reset in between. */
-static int64_t counter_difference(int64_t before, int64_t after)
+static int64_t telemetry_condition_counter_difference(int64_t before, int64_t after)
 {
 	return before >= 0 && after >= before ? after - before : -1;
 }
@@ -37,7 +37,8 @@ static void condition_read_links(struct device *device, struct link_watch *watch
 	poll->next = end + LINK_SHARE * (end - start);
 	result->after.nvlink_errors = errors;
 	if (watch->read)
-		result->during.nvlink_errors = counter_difference(watch->errors, errors);
+		result->during.nvlink_errors =
+			telemetry_condition_counter_difference(watch->errors, errors);
 	*watch = (struct link_watch){ true, errors };
 }
 
@@ -47,10 +48,13 @@ void condition_after(struct device *device, struct link_watch *watch, struct lin
 	const struct telemetry *a = &result->before, *b = &result->after;
 	struct telemetry_during *during = &result->during;
 
-	telemetry_read_or_unknown(device, &result->after);
-	during->ecc_corrected = counter_difference(a->ecc_corrected, b->ecc_corrected);
-	during->ecc_uncorrected = counter_difference(a->ecc_uncorrected, b->ecc_uncorrected);
-	during->pcie_replays = counter_difference(a->pcie_replays, b->pcie_replays);
+	telemetry_condition_read_or_unknown(device, &result->after);
+	during->ecc_corrected =
+		telemetry_condition_counter_difference(a->ecc_corrected, b->ecc_corrected);
+	during->ecc_uncorrected =
+		telemetry_condition_counter_difference(a->ecc_uncorrected, b->ecc_uncorrected);
+	during->pcie_replays =
+		telemetry_condition_counter_difference(a->pcie_replays, b->pcie_replays);
 	if (device)
 		condition_read_links(device, watch, poll, result);
 }

@@ -88,7 +88,7 @@ struct share {
 };
 
 /* Sets the window to "not measured", with the reason. */
-static void energy_window_unknown(struct energy_window *w, const char *why)
+static void energy_meter_window_unknown(struct energy_window *w, const char *why)
 {
 	*w = (struct energy_window){ .joules = (double)NAN,
 				     .watts = (double)NAN,
@@ -98,7 +98,7 @@ static void energy_window_unknown(struct energy_window *w, const char *why)
 	snprintf(w->why, sizeof(w->why), "%s", why);
 }
 
-static void energy_add_power(void *context, const struct telemetry *t)
+static void energy_meter_add_power(void *context, const struct telemetry *t)
 {
 	struct power *p = context;
 
@@ -110,23 +110,23 @@ static void energy_add_power(void *context, const struct telemetry *t)
 }
 
 /* True if the updates of its counter are polled. */
-static bool is_watched(const struct gauge *g)
+static bool energy_meter_is_watched(const struct gauge *g)
 {
 	return g->counts && g->poller;
 }
 
 /* Least power between both updates, in W, given their timing errors. */
-static double energy_power_at_least(const struct update *from, const struct update *to)
+static double energy_meter_power_at_least(const struct update *from, const struct update *to)
 {
 	return (to->joules - from->joules) / (to->time - from->time + from->open + to->open);
 }
 
-static void energy_add_update(struct gauge *g, struct update now)
+static void energy_meter_add_update(struct gauge *g, struct update now)
 {
 	struct updates *u = &g->updates;
 
 	if (u->count > 0) {
-		u->most = fmax(u->most, energy_power_at_least(&u->last, &now));
+		u->most = fmax(u->most, energy_meter_power_at_least(&u->last, &now));
 		u->longest = fmax(u->longest, now.time - u->last.time);
 	}
 	u->previous = u->last;
@@ -138,7 +138,7 @@ static void energy_add_update(struct gauge *g, struct update now)
 }
 
 /* Poller thread: checks if the counter has changed since the last poll. */
-static void energy_look_for_update(void *context)
+static void energy_meter_look_for_update(void *context)
 {
 	struct gauge *g = context;
 	struct updates *u = &g->updates;
@@ -150,19 +150,19 @@ static void energy_look_for_update(void *context)
 		return;
 	ended = clock_seconds();
 	if (now.joules > u->joules)
-		energy_add_update(g, (struct update){ .joules = now.joules,
-						      .time = (u->looked + ended) / 2,
-						      .open = (ended - u->looked) / 2 });
+		energy_meter_add_update(g, (struct update){ .joules = now.joules,
+							    .time = (u->looked + ended) / 2,
+							    .open = (ended - u->looked) / 2 });
 	u->joules = now.joules;
 	u->looked = began;
 }
 
 /* `looked`: start time of the reading of `latest`. */
-static void energy_watch_counter(struct gauge *g, double looked)
+static void energy_meter_watch_counter(struct gauge *g, double looked)
 {
 	const struct telemetry_poller_options options = {
 		.interval_seconds = WATCH_INTERVAL_SECONDS,
-		.look = energy_look_for_update,
+		.look = energy_meter_look_for_update,
 		.context = g,
 	};
 
@@ -174,11 +174,11 @@ static void energy_watch_counter(struct gauge *g, double looked)
 	telemetry_poller_switch(g->poller, true);
 }
 
-static void energy_start_power(struct gauge *g)
+static void energy_meter_start_power(struct gauge *g)
 {
 	const struct telemetry_poller_options options = {
 		.interval_seconds = POWER_INTERVAL_SECONDS,
-		.add = energy_add_power,
+		.add = energy_meter_add_power,
 		.context = &g->power,
 	};
 	struct telemetry now;
@@ -199,7 +199,7 @@ struct part {
 	double low, high;
 };
 
-static struct part energy_part_of(double joules, double inside, double outside, double most)
+static struct part energy_meter_part_of(double joules, double inside, double outside, double most)
 {
 	double low = fmax(0, joules - fmax(0, outside) * most);
 	double high = fmin(joules, fmax(0, inside) * most);
@@ -208,7 +208,7 @@ static struct part energy_part_of(double joules, double inside, double outside, 
 }
 
 /* The bound of energy_meter.h, if updates were seen in and after most of the window. */
-static void energy_bound_counter(struct gauge *g, double began, double ended)
+static void energy_meter_bound_counter(struct gauge *g, double began, double ended)
 {
 	const struct update *first = &g->updates.first, *last = &g->ending.last,
 			    *after = &g->ending.after;
@@ -222,13 +222,14 @@ static void energy_bound_counter(struct gauge *g, double began, double ended)
 	if (!(2 * between > ended - began))
 		return;
 	most = fmax(g->ending.most, (last->joules - first->joules) / between);
-	most = fmax(most, energy_power_at_least(last, after));
+	most = fmax(most, energy_meter_power_at_least(last, after));
 	most = fmax(most, begun / (fmax(update, inside) + 2 * first->open));
 	/* An update of more joules took longer than the longest seen. */
 	update = fmax(update, begun / most);
-	head = energy_part_of(begun, inside + first->open, update - inside + first->open, most);
-	tail = energy_part_of(after->joules - last->joules, ended - last->time + last->open,
-			      after->time - ended + after->open, most);
+	head = energy_meter_part_of(begun, inside + first->open, update - inside + first->open,
+				    most);
+	tail = energy_meter_part_of(after->joules - last->joules, ended - last->time + last->open,
+				    after->time - ended + after->open, most);
 	low = last->joules - first->joules + head.low + tail.low;
 	high = last->joules - first->joules + head.high + tail.high;
 	g->last = (low + high) / 2;
@@ -255,9 +256,9 @@ struct energy_meter *energy_meter_begin(struct device *const *devices, size_t co
 		g->counts = backend_energy(g->device, &g->latest, &none) == STATUS_OK;
 		g->first = g->latest.joules;
 		if (g->counts)
-			energy_watch_counter(g, looked);
+			energy_meter_watch_counter(g, looked);
 		else
-			energy_start_power(g);
+			energy_meter_start_power(g);
 		if (!g->counts && !g->poller && m->err.status == STATUS_OK)
 			m->err = none;
 	}
@@ -266,7 +267,7 @@ struct energy_meter *energy_meter_begin(struct device *const *devices, size_t co
 	for (size_t i = 0; i < count; i++) {
 		struct gauge *g = &m->gauges[i];
 
-		if (!is_watched(g))
+		if (!energy_meter_is_watched(g))
 			continue;
 		telemetry_poller_lock(g->poller);
 		g->updates.before = g->updates.joules;
@@ -278,7 +279,7 @@ struct energy_meter *energy_meter_begin(struct device *const *devices, size_t co
 }
 
 /* An update after `ended` is the first one after the window. */
-static void energy_end_window(struct gauge *g, double ended)
+static void energy_meter_end_window(struct gauge *g, double ended)
 {
 	struct updates *u = &g->updates;
 	bool late;
@@ -298,8 +299,8 @@ void energy_meter_read(struct energy_meter *m)
 	double now = clock_seconds();
 
 	for (size_t i = 0; i < m->count; i++)
-		if (is_watched(&m->gauges[i]))
-			energy_end_window(&m->gauges[i], now);
+		if (energy_meter_is_watched(&m->gauges[i]))
+			energy_meter_end_window(&m->gauges[i], now);
 
 	for (size_t i = 0; i < m->count; i++) {
 		struct gauge *g = &m->gauges[i];
@@ -326,24 +327,24 @@ double energy_meter_after_seconds(const struct energy_meter *m)
 	double longest = 0;
 
 	for (size_t i = 0; i < m->count; i++)
-		if (is_watched(&m->gauges[i]))
+		if (energy_meter_is_watched(&m->gauges[i]))
 			longest = fmax(longest, m->gauges[i].latest.update_seconds +
 							2 * WATCH_INTERVAL_SECONDS);
 	return longest;
 }
 
 /* Waits for the first update after the window; a counter that stands still has none. */
-static void gauge_wait_for_update(struct energy_meter *m, struct gauge *g)
+static void energy_meter_gauge_wait_for_update(struct energy_meter *m, struct gauge *g)
 {
 	double deadline = clock_seconds() + 2 * g->latest.update_seconds;
-	bool seen = !is_watched(g);
+	bool seen = !energy_meter_is_watched(g);
 
 	while (!seen) {
 		telemetry_poller_lock(g->poller);
 		seen = g->ending.count == 0 || g->ending.after.time > 0 ||
 		       clock_seconds() > deadline;
 		if (seen)
-			energy_bound_counter(g, m->began, m->ended);
+			energy_meter_bound_counter(g, m->began, m->ended);
 		telemetry_poller_unlock(g->poller);
 		if (!seen)
 			clock_sleep(WATCH_INTERVAL_SECONDS);
@@ -351,7 +352,7 @@ static void gauge_wait_for_update(struct energy_meter *m, struct gauge *g)
 }
 
 /* True if an earlier device has the same counter. */
-static bool energy_is_shared(const struct energy_meter *m, size_t i)
+static bool energy_meter_is_shared(const struct energy_meter *m, size_t i)
 {
 	for (size_t before = 0; before < i; before++)
 		if (m->gauges[i].counts && m->gauges[before].counts &&
@@ -360,7 +361,7 @@ static bool energy_is_shared(const struct energy_meter *m, size_t i)
 	return false;
 }
 
-static struct share energy_share_of_rank(const struct energy_meter *m)
+static struct share energy_meter_share_of_rank(const struct energy_meter *m)
 {
 	double unix_offset = clock_unix_seconds() - clock_seconds();
 	struct share s = { .seconds = m->ended - m->began,
@@ -381,7 +382,7 @@ static struct share energy_share_of_rank(const struct energy_meter *m)
 	for (size_t i = 0; i < m->count && !*s.why; i++) {
 		const struct gauge *g = &m->gauges[i];
 
-		if (energy_is_shared(m, i))
+		if (energy_meter_is_shared(m, i))
 			continue;
 		s.joules += g->last;
 		s.watts += g->last / s.seconds;
@@ -398,7 +399,7 @@ static struct share energy_share_of_rank(const struct energy_meter *m)
 	return s;
 }
 
-static void energy_add_shares(struct energy_window *out, const struct share *all, int ranks)
+static void energy_meter_add_shares(struct energy_window *out, const struct share *all, int ranks)
 {
 	int devices = 0;
 
@@ -410,7 +411,7 @@ static void energy_add_shares(struct energy_window *out, const struct share *all
 		int before = 0;
 
 		if (*all[r].why) {
-			energy_window_unknown(out, all[r].why);
+			energy_meter_window_unknown(out, all[r].why);
 			return;
 		}
 		while (before < r && strcmp(all[before].domain, all[r].domain) != 0)
@@ -437,13 +438,13 @@ void energy_meter_end(struct energy_meter *m, struct world *world, struct energy
 	struct share mine;
 
 	for (size_t i = 0; i < m->count; i++)
-		gauge_wait_for_update(m, &m->gauges[i]);
+		energy_meter_gauge_wait_for_update(m, &m->gauges[i]);
 	memset(&mine, 0, sizeof(mine));
-	mine = energy_share_of_rank(m);
+	mine = energy_meter_share_of_rank(m);
 	all[0] = mine;
 	if (ranks > 1)
 		world_gather(world, &mine, all, sizeof(mine));
-	energy_add_shares(out, all, ranks);
+	energy_meter_add_shares(out, all, ranks);
 	for (size_t i = 0; i < m->count; i++)
 		telemetry_poller_close(m->gauges[i].poller);
 	free(m->gauges);

@@ -19,7 +19,7 @@ struct telemetry_poller {
 };
 
 /* Sleeps unlocked for `seconds` (true), or until the poller is switched or closed. */
-static bool sleep_for(struct telemetry_poller *p, double seconds)
+static bool telemetry_poller_sleep_for(struct telemetry_poller *p, double seconds)
 {
 	unsigned turn = p->turn;
 	struct timespec until;
@@ -65,8 +65,8 @@ static void *poll_device(void *context)
 			pthread_cond_wait(&p->changed, &p->lock);
 			continue;
 		}
-		if (sleep_for(p, read_in == p->turn ? p->options.interval_seconds
-						    : p->options.first_seconds)) {
+		if (telemetry_poller_sleep_for(p, read_in == p->turn ? p->options.interval_seconds
+								     : p->options.first_seconds)) {
 			read_in = p->turn;
 			poller_take_reading(p);
 		}

@@ -95,7 +95,7 @@ void telemetry_window_end(struct telemetry_window *w, size_t *readings, size_t *
 }
 
 /* Span over the known readings. */
-static struct telemetry_span telemetry_span_of(const struct window_readings *r)
+static struct telemetry_span telemetry_window_span_of(const struct window_readings *r)
 {
 	struct telemetry_span span = { (double)NAN, (double)NAN, (double)NAN };
 	double *known = xcalloc(r->count + 1, sizeof(*known));
@@ -125,9 +125,9 @@ void telemetry_window_summary(struct telemetry_window *w, struct telemetry_durin
 	out->interval = w->interval;
 	out->throttled = w->throttled;
 	out->throttle_reasons = w->reasons;
-	out->sm_clock_hz = telemetry_span_of(&w->readings[SM_CLOCK]);
-	out->memory_clock_hz = telemetry_span_of(&w->readings[MEMORY_CLOCK]);
-	out->power_watts = telemetry_span_of(&w->readings[POWER]);
-	out->temperature_celsius = telemetry_span_of(&w->readings[TEMPERATURE]);
+	out->sm_clock_hz = telemetry_window_span_of(&w->readings[SM_CLOCK]);
+	out->memory_clock_hz = telemetry_window_span_of(&w->readings[MEMORY_CLOCK]);
+	out->power_watts = telemetry_window_span_of(&w->readings[POWER]);
+	out->temperature_celsius = telemetry_window_span_of(&w->readings[TEMPERATURE]);
 	telemetry_poller_unlock(w->poller);
 }

@@ -65,7 +65,7 @@ struct watch_recorder {
 };
 
 /* The interval that contains `seconds`; creates it and those before it. */
-static struct interval *watch_interval_at(struct watch_recorder *r, double seconds)
+static struct interval *telemetry_watch_interval_at(struct watch_recorder *r, double seconds)
 {
 	size_t index = seconds > 0 ? (size_t)(seconds / r->interval_seconds) : 0;
 
@@ -79,7 +79,7 @@ static struct interval *watch_interval_at(struct watch_recorder *r, double secon
 	return &r->intervals[index];
 }
 
-static void watch_add_reading(struct interval *i, enum quantity q, double value)
+static void telemetry_watch_add_reading(struct interval *i, enum quantity q, double value)
 {
 	if (isnan(value))
 		return;
@@ -89,56 +89,56 @@ static void watch_add_reading(struct interval *i, enum quantity q, double value)
 	i->n[q]++;
 }
 
-static void watch_set_last(struct interval *i, enum quantity q, int64_t value)
+static void telemetry_watch_set_last(struct interval *i, enum quantity q, int64_t value)
 {
 	if (value >= 0)
 		i->last[q] = (double)value;
 }
 
-static void watch_add_readings(void *context, const struct telemetry *t)
+static void telemetry_watch_add_readings(void *context, const struct telemetry *t)
 {
 	struct watch_recorder *r = context;
-	struct interval *i = watch_interval_at(r, clock_seconds() - r->began);
+	struct interval *i = telemetry_watch_interval_at(r, clock_seconds() - r->began);
 	int64_t before = isnan(i->last[THROTTLE_REASONS]) ? 0 : (int64_t)i->last[THROTTLE_REASONS];
 
 	r->readings++;
-	watch_add_reading(i, SM_CLOCK, t->sm_clock_hz);
-	watch_add_reading(i, MEMORY_CLOCK, t->memory_clock_hz);
-	watch_add_reading(i, POWER, t->power_watts);
-	watch_add_reading(i, TEMPERATURE, t->temperature_celsius);
+	telemetry_watch_add_reading(i, SM_CLOCK, t->sm_clock_hz);
+	telemetry_watch_add_reading(i, MEMORY_CLOCK, t->memory_clock_hz);
+	telemetry_watch_add_reading(i, POWER, t->power_watts);
+	telemetry_watch_add_reading(i, TEMPERATURE, t->temperature_celsius);
 	if (t->throttle_reasons < 0)
 		return;
-	watch_add_reading(i, THROTTLED, (t->throttle_reasons & THROTTLE_SLOWS) != 0);
-	watch_set_last(i, THROTTLE_REASONS, before | t->throttle_reasons);
+	telemetry_watch_add_reading(i, THROTTLED, (t->throttle_reasons & THROTTLE_SLOWS) != 0);
+	telemetry_watch_set_last(i, THROTTLE_REASONS, before | t->throttle_reasons);
 }
 
-void watch_hand_over(struct watch_recorder *r, const struct telemetry *now)
+void telemetry_watch_hand_over(struct watch_recorder *r, const struct telemetry *now)
 {
 	struct interval *i;
 
 	if (!r)
 		return;
 	telemetry_poller_lock(r->poller);
-	i = watch_interval_at(r, clock_seconds() - r->began);
-	watch_set_last(i, ECC_CORRECTED, now->ecc_corrected);
-	watch_set_last(i, ECC_UNCORRECTED, now->ecc_uncorrected);
-	watch_set_last(i, XID_ERRORS, now->xid_errors);
+	i = telemetry_watch_interval_at(r, clock_seconds() - r->began);
+	telemetry_watch_set_last(i, ECC_CORRECTED, now->ecc_corrected);
+	telemetry_watch_set_last(i, ECC_UNCORRECTED, now->ecc_uncorrected);
+	telemetry_watch_set_last(i, XID_ERRORS, now->xid_errors);
 	if (now->xid > 0)
-		watch_set_last(i, XID, now->xid);
-	watch_set_last(i, PCIE_GENERATION, now->pcie_generation);
-	watch_set_last(i, PCIE_WIDTH, now->pcie_width);
-	watch_set_last(i, PCIE_REPLAYS, now->pcie_replays);
-	watch_set_last(i, NVLINK_ERRORS, now->nvlink_errors);
+		telemetry_watch_set_last(i, XID, now->xid);
+	telemetry_watch_set_last(i, PCIE_GENERATION, now->pcie_generation);
+	telemetry_watch_set_last(i, PCIE_WIDTH, now->pcie_width);
+	telemetry_watch_set_last(i, PCIE_REPLAYS, now->pcie_replays);
+	telemetry_watch_set_last(i, NVLINK_ERRORS, now->nvlink_errors);
 	telemetry_poller_unlock(r->poller);
 }
 
-struct watch_recorder *watch_begin(struct device *device, double reading_seconds,
-				   double interval_seconds)
+struct watch_recorder *telemetry_watch_begin(struct device *device, double reading_seconds,
+					     double interval_seconds)
 {
 	struct watch_recorder *r = xcalloc(1, sizeof(*r));
 	const struct telemetry_poller_options options = {
 		.interval_seconds = reading_seconds,
-		.add = watch_add_readings,
+		.add = telemetry_watch_add_readings,
 		.context = r,
 	};
 
@@ -151,7 +151,8 @@ struct watch_recorder *watch_begin(struct device *device, double reading_seconds
 }
 
 /* An array with one value per interval; none if all values are unknown. */
-static void watch_add_values(const double *values, size_t count, double **out, size_t *out_count)
+static void telemetry_watch_add_values(const double *values, size_t count, double **out,
+				       size_t *out_count)
 {
 	bool known = false;
 
@@ -165,7 +166,7 @@ static void watch_add_values(const double *values, size_t count, double **out, s
 }
 
 /* min, mean and max of all quantities in order, `count` values each. */
-static double *watch_matrix_of(const struct watch_recorder *r)
+static double *telemetry_watch_matrix_of(const struct watch_recorder *r)
 {
 	double *matrix = xcalloc(3 * QUANTITIES * (r->count + 1), sizeof(*matrix)), *at = matrix;
 
@@ -187,17 +188,19 @@ static double *watch_matrix_of(const struct watch_recorder *r)
 	return matrix;
 }
 
-static void watch_fill_quantities(struct watch *out, const double *matrix, size_t count)
+static void telemetry_watch_fill_quantities(struct watch *out, const double *matrix, size_t count)
 {
 	for (size_t q = 0; q < QUANTITIES; q++) {
 		struct time_quantity t = { 0 };
 
 		if (q != THROTTLED) { /* a flag: only its mean is meaningful */
-			watch_add_values(matrix + 3 * q * count, count, &t.lowest, &t.lowest_count);
-			watch_add_values(matrix + (3 * q + 2) * count, count, &t.highest,
-					 &t.highest_count);
+			telemetry_watch_add_values(matrix + 3 * q * count, count, &t.lowest,
+						   &t.lowest_count);
+			telemetry_watch_add_values(matrix + (3 * q + 2) * count, count, &t.highest,
+						   &t.highest_count);
 		}
-		watch_add_values(matrix + (3 * q + 1) * count, count, &t.mean, &t.mean_count);
+		telemetry_watch_add_values(matrix + (3 * q + 1) * count, count, &t.mean,
+					   &t.mean_count);
 		if (!t.lowest_count && !t.mean_count && !t.highest_count)
 			continue;
 		t.name = xstrdup(names[q].name);
@@ -207,7 +210,7 @@ static void watch_fill_quantities(struct watch *out, const double *matrix, size_
 	}
 }
 
-void watch_release_other_than_power(struct watch *w)
+void telemetry_watch_release_other_than_power(struct watch *w)
 {
 	size_t kept = 0;
 
@@ -222,7 +225,7 @@ void watch_release_other_than_power(struct watch *w)
 	w->quantity_count = kept;
 }
 
-bool watch_has_power(const struct watch *w)
+bool telemetry_watch_has_power(const struct watch *w)
 {
 	for (size_t q = 0; q < w->quantity_count; q++)
 		if (strcmp(w->quantities[q].name, names[POWER].name) == 0)
@@ -230,7 +233,7 @@ bool watch_has_power(const struct watch *w)
 	return false;
 }
 
-void watch_end(struct watch_recorder *r, struct watch *out)
+void telemetry_watch_end(struct watch_recorder *r, struct watch *out)
 {
 	double *matrix;
 
@@ -239,18 +242,18 @@ void watch_end(struct watch_recorder *r, struct watch *out)
 	if (!r)
 		return;
 	telemetry_poller_close(r->poller);
-	matrix = watch_matrix_of(r);
+	matrix = telemetry_watch_matrix_of(r);
 	out->device = xstrdup(r->device->info.id);
 	out->uuid = xstrdup(r->device->info.uuid);
 	out->interval = r->interval_seconds;
 	out->readings = r->readings;
-	watch_fill_quantities(out, matrix, r->count);
+	telemetry_watch_fill_quantities(out, matrix, r->count);
 	free(matrix);
 	free(r->intervals);
 	free(r);
 }
 
-void watch_gather(struct world *world, struct watch *mine, struct case_result *result)
+void telemetry_watch_gather(struct world *world, struct watch *mine, struct case_result *result)
 {
 	struct error ignored = ERROR_NONE;
 	size_t own_length;

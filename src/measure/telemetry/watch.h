@@ -17,25 +17,25 @@ struct watch_recorder;
 
 /*
  * Starts at once. With `reading_seconds` 0, or a backend without quick telemetry, only handed-over
- * values are kept. The device must stay open until watch_end().
+ * values are kept. The device must stay open until telemetry_watch_end().
  */
-struct watch_recorder *watch_begin(struct device *device, double reading_seconds,
-				   double interval_seconds);
+struct watch_recorder *telemetry_watch_begin(struct device *device, double reading_seconds,
+					     double interval_seconds);
 /* Hands over `now`, the latest backend_telemetry(). */
-void watch_hand_over(struct watch_recorder *recorder, const struct telemetry *now);
+void telemetry_watch_hand_over(struct watch_recorder *recorder, const struct telemetry *now);
 /*
  * Fills `out` (device, interval, readings, known quantities) and releases the recorder; does
  * nothing for NULL.
  */
-void watch_end(struct watch_recorder *recorder, struct watch *out);
+void telemetry_watch_end(struct watch_recorder *recorder, struct watch *out);
 
 /* Keeps only power and SM clock, for results with many short cases. */
-void watch_release_other_than_power(struct watch *watch);
-bool watch_has_power(const struct watch *watch);
+void telemetry_watch_release_other_than_power(struct watch *watch);
+bool telemetry_watch_has_power(const struct watch *watch);
 
 /*
  * Moves every rank's watch to rank 0, which adds them to `result` in rank order; releases `mine`.
  */
-void watch_gather(struct world *world, struct watch *mine, struct case_result *result);
+void telemetry_watch_gather(struct world *world, struct watch *mine, struct case_result *result);
 
 #endif

@@ -100,7 +100,7 @@ struct document_section *document_add_section(struct document *d, const char *ki
 	return &d->sections[d->section_count++];
 }
 
-struct entry *section_entry(const struct document_section *section, const char *key)
+struct entry *document_section_entry(const struct document_section *section, const char *key)
 {
 	for (size_t i = 0; section && i < section->count; i++)
 		if (strcmp(section->entries[i].key, key) == 0)
@@ -108,10 +108,10 @@ struct entry *section_entry(const struct document_section *section, const char *
 	return NULL;
 }
 
-void section_add_entry(struct document_section *section, const char *key, char *value, bool broken,
-		       struct ini_place place)
+void document_section_add_entry(struct document_section *section, const char *key, char *value,
+				bool broken, struct ini_place place)
 {
-	struct entry *entry = section_entry(section, key);
+	struct entry *entry = document_section_entry(section, key);
 
 	if (!entry) {
 		ARRAY_GROW(section->entries, section->count, section->capacity);
@@ -156,7 +156,7 @@ bool document_retired_key(struct document *d, const char *suite, const char *key
 {
 	char *note;
 
-	if (!former_key_is_retired(suite, key))
+	if (!former_names_key_is_retired(suite, key))
 		return false;
 	note = xasprintf(": note: the key %s no longer has an effect\n", key);
 	document_add_note(d, place, note);

@@ -104,7 +104,7 @@ void document_section_release(struct document_section *section);
 
 struct document_section *document_find(const struct document *d, const char *kind, const char *name,
 				       const char *label);
-struct entry *section_entry(const struct document_section *section, const char *key);
+struct entry *document_section_entry(const struct document_section *section, const char *key);
 struct document_section *document_add_section(struct document *d, const char *kind,
 					      const char *name, const char *label,
 					      struct ini_place place);
@@ -118,8 +118,8 @@ const char *document_key(struct document *d, const char *kind, const char *key,
 bool document_retired_key(struct document *d, const char *suite, const char *key,
 			  struct ini_place place);
 /* Takes ownership of `value`. Replaces an entry of another file. */
-void section_add_entry(struct document_section *section, const char *key, char *value, bool broken,
-		       struct ini_place place);
+void document_section_add_entry(struct document_section *section, const char *key, char *value,
+				bool broken, struct ini_place place);
 size_t document_add_file(struct document *d, const char *name);
 /* Copies a file name, with '?' for bytes that a line of UTF-8 text cannot contain. */
 char *document_printable(const char *name);
@@ -139,8 +139,8 @@ char *document_place(const struct document *d, struct ini_place place);
  * caller frees the result. NULL and `err` for an unset variable, or text that INI cannot represent.
  * Without `environment`, every variable is an error.
  */
-char *document_replace_variables(const char *value, bool environment, struct error *err);
+char *document_read_replace_variables(const char *value, bool environment, struct error *err);
 /* Inverse for writing: doubles every dollar. */
-void document_quote(const char *value, struct text *out);
+void document_read_quote(const char *value, struct text *out);
 
 #endif

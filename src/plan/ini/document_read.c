@@ -17,7 +17,7 @@
 
 #define LIMITS "limits/"
 
-static enum status source_read_all(struct ini_source *source, int fd, struct error *err)
+static enum status document_read_whole_source(struct ini_source *source, int fd, struct error *err)
 {
 	struct text bytes = TEXT_EMPTY;
 	enum status status = input_read(fd, "config", SOURCE_MAX_BYTES, &bytes, err);
@@ -29,7 +29,8 @@ static enum status source_read_all(struct ini_source *source, int fd, struct err
 	return status;
 }
 
-static enum status source_open_file(struct ini_source *source, const char *name, struct error *err)
+static enum status document_read_source_open_file(struct ini_source *source, const char *name,
+						  struct error *err)
 {
 	struct stat about = { 0 };
 	enum status status;
@@ -53,13 +54,13 @@ static enum status source_open_file(struct ini_source *source, const char *name,
 		source->device = about.st_dev;
 		source->inode = about.st_ino;
 	}
-	status = source_read_all(source, fd, err);
+	status = document_read_whole_source(source, fd, err);
 	close(fd);
 	return status;
 }
 
-enum status source_open(struct ini_source *source, const char *name,
-			const struct ini_source *includer, struct error *err)
+enum status document_read_source_open(struct ini_source *source, const char *name,
+				      const struct ini_source *includer, struct error *err)
 {
 	const struct embedded_file *embedded;
 	bool limits = includer && text_starts_with(name, LIMITS);
@@ -72,7 +73,7 @@ enum status source_open(struct ini_source *source, const char *name,
 	memset(source, 0, sizeof(*source));
 	if (!includer && strcmp(name, "-") == 0) {
 		source->name = xstrdup("standard input");
-		return source_read_all(source, STDIN_FILENO, err);
+		return document_read_whole_source(source, STDIN_FILENO, err);
 	}
 	if (!embedded) {
 		const char *slash =
@@ -82,7 +83,7 @@ enum status source_open(struct ini_source *source, const char *name,
 				       ? xstrdup(name)
 				       : xasprintf("%.*s/%s", (int)(slash - includer->name),
 						   includer->name, name);
-		return source_open_file(source, name, err);
+		return document_read_source_open_file(source, name, err);
 	}
 	source->name = text_starts_with(name, LIMITS) ? xasprintf("%s.ini", name)
 						      : xstrdup(embedded->name);
@@ -92,7 +93,7 @@ enum status source_open(struct ini_source *source, const char *name,
 	return STATUS_OK;
 }
 
-void source_close(struct ini_source *source)
+void document_read_source_close(struct ini_source *source)
 {
 	free(source->name);
 	free(source->data);
@@ -105,7 +106,8 @@ void source_close(struct ini_source *source)
 #define VALUE_MAX (INI_LINE_MAX / 4)
 
 /* Replaces the variable at `p` (after the dollar). Returns the position after it, NULL on error. */
-static const char *replace_one(const char *p, bool environment, struct text *out, struct error *err)
+static const char *document_read_replace_one(const char *p, bool environment, struct text *out,
+					     struct error *err)
 {
 	bool braces = *p == '{';
 	const char *start = p + braces, *end = start;
@@ -149,7 +151,7 @@ static const char *replace_one(const char *p, bool environment, struct text *out
  * Values from the environment or the command line must fit into one INI line of the effective
  * config.
  */
-static enum status check_writable(const char *s, struct error *err)
+static enum status document_read_check_writable(const char *s, struct error *err)
 {
 	size_t length = strlen(s);
 
@@ -174,7 +176,7 @@ static enum status check_writable(const char *s, struct error *err)
 	return STATUS_OK;
 }
 
-char *document_replace_variables(const char *value, bool environment, struct error *err)
+char *document_read_replace_variables(const char *value, bool environment, struct error *err)
 {
 	struct text out = TEXT_EMPTY;
 	char *replaced;
@@ -183,17 +185,17 @@ char *document_replace_variables(const char *value, bool environment, struct err
 		const char *dollar = strchr(p, '$');
 
 		text_add_bytes(&out, p, dollar ? (size_t)(dollar - p) : strlen(p));
-		p = dollar ? replace_one(dollar + 1, environment, &out, err) : NULL;
+		p = dollar ? document_read_replace_one(dollar + 1, environment, &out, err) : NULL;
 	}
 	replaced = text_trimmed(out.data ? out.data : "", out.length);
 	text_release(&out);
-	if (err->status == STATUS_OK && check_writable(replaced, err) == STATUS_OK)
+	if (err->status == STATUS_OK && document_read_check_writable(replaced, err) == STATUS_OK)
 		return replaced;
 	free(replaced);
 	return NULL;
 }
 
-void document_quote(const char *value, struct text *out)
+void document_read_quote(const char *value, struct text *out)
 {
 	for (; *value; value++) {
 		if (*value == '$')
@@ -217,43 +219,45 @@ struct document_reading {
 static void document_read_source(struct document *d, const struct ini_source *source, size_t file,
 				 size_t depth);
 
-static struct ini_place document_place_here(const struct document_reading *r, size_t line)
+static struct ini_place document_read_place_here(const struct document_reading *r, size_t line)
 {
 	return (struct ini_place){ r->file, line };
 }
 
-static void document_on_problem(void *context, size_t line, const char *message)
+static void document_read_on_problem(void *context, size_t line, const char *message)
 {
 	struct document_reading *r = context;
 
-	document_problem(r->document, document_place_here(r, line), "%s", message);
+	document_problem(r->document, document_read_place_here(r, line), "%s", message);
 	r->document->suite_maybe = true;
 }
 
 /* The section of that header, new or from an earlier file; NULL: there are too many (reported). */
-static struct document_section *enter_section(struct document_reading *r, size_t line,
-					      const char *kind, const char *name, const char *label)
+static struct document_section *document_read_enter_section(struct document_reading *r, size_t line,
+							    const char *kind, const char *name,
+							    const char *label)
 {
 	struct document *d = r->document;
 	struct document_section *section = document_find(d, kind, name, label);
 
 	if (section && section->place.file == r->file) {
-		document_problem(d, document_place_here(r, line),
+		document_problem(d, document_read_place_here(r, line),
 				 "%s is repeated; first in line %zu",
-				 header_title(kind, name, label).text, section->place.line);
+				 plan_header_title(kind, name, label).text, section->place.line);
 	} else if (section) {
-		section->place = document_place_here(r, line);
+		section->place = document_read_place_here(r, line);
 	} else if (d->section_count < DOCUMENT_MOST_SECTIONS) {
-		section = document_add_section(d, kind, name, label, document_place_here(r, line));
+		section = document_add_section(d, kind, name, label,
+					       document_read_place_here(r, line));
 	} else if (!d->full) {
-		document_problem(d, document_place_here(r, line), "more than %d sections",
+		document_problem(d, document_read_place_here(r, line), "more than %d sections",
 				 DOCUMENT_MOST_SECTIONS);
 		d->full = true;
 	}
 	return section;
 }
 
-static void document_on_section(void *context, size_t line, const char *header)
+static void document_read_on_section(void *context, size_t line, const char *header)
 {
 	struct document_reading *r = context;
 	struct document *d = r->document;
@@ -261,13 +265,13 @@ static void document_on_section(void *context, size_t line, const char *header)
 	struct document_section *section;
 
 	d->reading = true;
-	r->skip = d->full ||
-		  !header_parse(d, document_place_here(r, line), header, &kind, &name, &label);
+	r->skip = d->full || !plan_header_parse(d, document_read_place_here(r, line), header, &kind,
+						&name, &label);
 	d->reading = false;
 	r->section = 0;
 	if (r->skip)
 		return;
-	section = enter_section(r, line, kind, name, label);
+	section = document_read_enter_section(r, line, kind, name, label);
 	r->skip = !section;
 	r->section = section ? (size_t)(section - d->sections) : 0;
 	free(kind);
@@ -276,16 +280,17 @@ static void document_on_section(void *context, size_t line, const char *header)
 }
 
 /* Chain of includes that leads to `file`: "a.ini -> b.ini". */
-static void add_chain(const struct document *d, size_t file, struct text *out)
+static void document_read_add_chain(const struct document *d, size_t file, struct text *out)
 {
 	if (d->files[file].included) {
-		add_chain(d, d->files[file].parent.file, out);
+		document_read_add_chain(d, d->files[file].parent.file, out);
 		text_add(out, " -> ");
 	}
 	text_add(out, d->files[file].name);
 }
 
-static bool document_same_file(const struct document_file *file, const struct ini_source *source)
+static bool document_read_same_file(const struct document_file *file,
+				    const struct ini_source *source)
 {
 	if (file->inode || source->inode)
 		return file->inode == source->inode && file->device == source->device;
@@ -293,66 +298,68 @@ static bool document_same_file(const struct document_file *file, const struct in
 }
 
 /* Checks an include of `source` by `r`. False: it is a cycle or exceeds a limit (reported). */
-static bool include_fits(struct document_reading *r, size_t line, const struct ini_source *source)
+static bool document_read_include_fits(struct document_reading *r, size_t line,
+				       const struct ini_source *source)
 {
 	struct document *d = r->document;
 	struct text chain = TEXT_EMPTY;
 	bool cycle = false;
 
 	for (size_t f = r->file;; f = d->files[f].parent.file) {
-		cycle = cycle || document_same_file(&d->files[f], source);
+		cycle = cycle || document_read_same_file(&d->files[f], source);
 		if (!d->files[f].included)
 			break;
 	}
-	add_chain(d, r->file, &chain);
+	document_read_add_chain(d, r->file, &chain);
 	text_addf(&chain, " -> %s", source->name);
 	if (cycle)
-		document_problem(d, document_place_here(r, line), "include cycle: %s", chain.data);
+		document_problem(d, document_read_place_here(r, line), "include cycle: %s",
+				 chain.data);
 	else if (r->depth + 1 >= MAX_INCLUDE_DEPTH)
-		document_problem(d, document_place_here(r, line),
+		document_problem(d, document_read_place_here(r, line),
 				 "includes are nested more than %d deep: %s", MAX_INCLUDE_DEPTH,
 				 chain.data);
 	else if (d->file_count >= MAX_FILES)
-		document_problem(d, document_place_here(r, line), "more than %d files are included",
-				 MAX_FILES);
+		document_problem(d, document_read_place_here(r, line),
+				 "more than %d files are included", MAX_FILES);
 	else
 		line = 0;
 	text_release(&chain);
 	return line == 0;
 }
 
-static void document_include(struct document_reading *r, size_t line, const char *name)
+static void document_read_include(struct document_reading *r, size_t line, const char *name)
 {
 	struct error err = ERROR_NONE;
 	struct ini_source source;
 	size_t file;
 
 	if (!*name || r->document->written) {
-		document_problem(r->document, document_place_here(r, line),
+		document_problem(r->document, document_read_place_here(r, line),
 				 *name ? "a config stored in a result must not include other files"
 				       : "include needs a file name");
 		return;
 	}
-	if (source_open(&source, name, r->source, &err) != STATUS_OK) {
+	if (document_read_source_open(&source, name, r->source, &err) != STATUS_OK) {
 		bool same = strcmp(name, source.name) == 0;
 
 		r->document->suite_maybe = true;
-		document_problem(r->document, document_place_here(r, line),
+		document_problem(r->document, document_read_place_here(r, line),
 				 "include = %.200s: %s%s%s", name, same ? "" : source.name,
 				 same ? "" : ": ", err.message);
-	} else if (include_fits(r, line, &source)) {
+	} else if (document_read_include_fits(r, line, &source)) {
 		file = document_add_file(r->document, source.name);
 		r->document->files[file].included = true;
-		r->document->files[file].parent = document_place_here(r, line);
+		r->document->files[file].parent = document_read_place_here(r, line);
 		document_read_source(r->document, &source, file, r->depth + 1);
 	}
-	source_close(&source);
+	document_read_source_close(&source);
 }
 
 /* False: reported. */
-static bool document_key_fits(struct document_reading *r, size_t line, const char *key)
+static bool document_read_key_fits(struct document_reading *r, size_t line, const char *key)
 {
-	struct ini_place here = document_place_here(r, line);
+	struct ini_place here = document_read_place_here(r, line);
 	struct document *d = r->document;
 	struct document_section *s = &d->sections[r->section];
 	const struct entry *first;
@@ -360,8 +367,8 @@ static bool document_key_fits(struct document_reading *r, size_t line, const cha
 
 	if (s->full)
 		return false;
-	first = section_entry(s, key);
-	title = header_title(s->kind, s->name, s->label);
+	first = document_section_entry(s, key);
+	title = plan_header_title(s->kind, s->name, s->label);
 	if (!*key) {
 		document_problem(d, here, "%s: missing key before '='", title.text);
 	} else if (strcmp(key, "include") == 0) {
@@ -380,10 +387,10 @@ static bool document_key_fits(struct document_reading *r, size_t line, const cha
 	return false;
 }
 
-static void document_on_entry(void *context, size_t line, const char *key, const char *value)
+static void document_read_on_entry(void *context, size_t line, const char *key, const char *value)
 {
 	struct document_reading *r = context;
-	struct ini_place here = document_place_here(r, line);
+	struct ini_place here = document_read_place_here(r, line);
 	struct document_section *s =
 		r->section == SIZE_MAX ? NULL : &r->document->sections[r->section];
 	struct error err = ERROR_NONE;
@@ -393,21 +400,21 @@ static void document_on_entry(void *context, size_t line, const char *key, const
 		return;
 	if (s) {
 		key = document_key(r->document, s->kind, key, here);
-		if (!document_key_fits(r, line, key))
+		if (!document_read_key_fits(r, line, key))
 			return;
 	}
-	replaced = document_replace_variables(value, !r->document->written, &err);
+	replaced = document_read_replace_variables(value, !r->document->written, &err);
 	if (!replaced)
 		document_problem(r->document, here, "%s%s%.60s = %.60s%s: %s",
-				 s ? header_title(s->kind, s->name, s->label).text : "",
+				 s ? plan_header_title(s->kind, s->name, s->label).text : "",
 				 s ? " " : "", key, value, strlen(value) > 60 ? "..." : "",
 				 err.message);
 	if (s) {
-		section_add_entry(s, key, replaced, !replaced, here);
+		document_section_add_entry(s, key, replaced, !replaced, here);
 		return;
 	}
 	if (replaced && strcmp(key, "include") == 0)
-		document_include(r, line, replaced);
+		document_read_include(r, line, replaced);
 	else if (replaced)
 		document_problem(r->document, here,
 				 "'%.60s' is outside a section; move it below [run]. Only include "
@@ -428,9 +435,9 @@ static void document_read_source(struct document *d, const struct ini_source *so
 	};
 	const struct ini_sink sink = {
 		.context = &r,
-		.section = document_on_section,
-		.entry = document_on_entry,
-		.problem = document_on_problem,
+		.section = document_read_on_section,
+		.entry = document_read_on_entry,
+		.problem = document_read_on_problem,
 	};
 
 	d->files[file].embedded = source->embedded;
@@ -444,24 +451,27 @@ void document_read(struct document *d, const char *name)
 	struct error err = ERROR_NONE;
 	struct ini_source source;
 
-	if (source_open(&source, name, NULL, &err) == STATUS_OK) {
+	if (document_read_source_open(&source, name, NULL, &err) == STATUS_OK) {
 		document_read_source(d, &source, document_add_file(d, source.name), 0);
 	} else {
 		document_problem(d, (struct ini_place){ document_add_file(d, source.name), 0 },
 				 "%s", err.message);
 		d->suite_maybe = true;
 	}
-	source_close(&source);
+	document_read_source_close(&source);
 }
 
 void document_read_text(struct document *d, const char *name, const char *text, size_t length)
 {
 	struct ini_source source = { .name = xstrdup(name), .data = NULL, .length = length };
 
-	/* A NUL-terminated copy, as source_open() makes; memory functions do not accept NULL. */
+	/*
+	 * A NUL-terminated copy, as document_read_source_open() makes; memory functions do not
+	 * accept NULL.
+	 */
 	source.data = xmalloc(length + 1);
 	memcpy(source.data, length ? text : "", length);
 	source.data[length] = '\0';
 	document_read_source(d, &source, document_add_file(d, name), 0);
-	source_close(&source);
+	document_read_source_close(&source);
 }

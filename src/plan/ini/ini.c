@@ -29,7 +29,7 @@ static void ini_problem(const struct ini_reader *r, const char *format, ...)
 }
 
 /* Start of a trailing comment: a ';' after a blank; else the end of the line. */
-static const char *comment_or_end(const char *line)
+static const char *ini_comment_or_end(const char *line)
 {
 	const char *p = line;
 
@@ -63,7 +63,7 @@ static void ini_read_header(struct ini_reader *r, char *line)
 	char *close = strchr(line, ']');
 	const char *rest;
 
-	if (!close || comment_or_end(line) < close) {
+	if (!close || ini_comment_or_end(line) < close) {
 		ini_problem(r, "missing ']' after the section name: '%.60s'", line);
 		return;
 	}
@@ -84,7 +84,7 @@ static void ini_read_header(struct ini_reader *r, char *line)
 
 static void ini_read_entry(const struct ini_reader *r, const char *line)
 {
-	const char *end = comment_or_end(line), *separator = line + strcspn(line, "=:");
+	const char *end = ini_comment_or_end(line), *separator = line + strcspn(line, "=:");
 	char *key, *value;
 
 	if (separator >= end) {

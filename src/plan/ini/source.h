@@ -25,8 +25,8 @@ struct ini_source {
  * name of an embedded config is reached as ./quick. An include may also name shipped limits:
  * "limits/generic". Sets `source->name` even on errors; messages do not repeat it.
  */
-enum status source_open(struct ini_source *source, const char *name,
-			const struct ini_source *includer, struct error *err);
-void source_close(struct ini_source *source);
+enum status document_read_source_open(struct ini_source *source, const char *name,
+				      const struct ini_source *includer, struct error *err);
+void document_read_source_close(struct ini_source *source);
 
 #endif

@@ -40,8 +40,8 @@ const struct metric node_metrics[] = {
 
 #define SPEC "spec."
 
-static enum status bound_read_figure(struct bound *bound, const char *figure,
-				     const struct metric *metric, struct error *err)
+static enum status plan_limit_bound_read_figure(struct bound *bound, const char *figure,
+						const struct metric *metric, struct error *err)
 {
 	const char *names[64];
 	const struct spec_key *key;
@@ -84,7 +84,7 @@ static enum status bound_read_figure(struct bound *bound, const char *figure,
 }
 
 /* "0.85" or "85 %" */
-static enum status read_factor(struct bound *bound, const char *text, struct error *err)
+static enum status plan_limit_read_factor(struct bound *bound, const char *text, struct error *err)
 {
 	enum status status = strchr(text, '%') ? units_parse_percent(text, &bound->factor, err)
 					       : units_parse_real(text, &bound->factor, err);
@@ -96,8 +96,8 @@ static enum status read_factor(struct bound *bound, const char *text, struct err
 	return status;
 }
 
-static enum status read_absolute(struct bound *bound, const char *text, const struct metric *metric,
-				 struct error *err)
+static enum status plan_limit_read_absolute(struct bound *bound, const char *text,
+					    const struct metric *metric, struct error *err)
 {
 	const char *unit = metric->unit;
 	uint64_t bytes = 0;
@@ -120,8 +120,8 @@ static enum status read_absolute(struct bound *bound, const char *text, const st
 	return status;
 }
 
-enum status bound_read(struct bound *bound, const char *text, const struct metric *metric,
-		       struct error *err)
+enum status plan_limit_bound_read(struct bound *bound, const char *text,
+				  const struct metric *metric, struct error *err)
 {
 	const char *star = strchr(text, '*');
 	enum status status = STATUS_OK;
@@ -129,12 +129,12 @@ enum status bound_read(struct bound *bound, const char *text, const struct metri
 
 	bound->text = xstrdup(text);
 	if (!star && !text_starts_with(text, SPEC) && strcmp(text, "baseline") != 0)
-		return read_absolute(bound, text, metric, err);
+		return plan_limit_read_absolute(bound, text, metric, err);
 	left = star ? text_trimmed(text, (size_t)(star - text)) : xstrdup("1");
 	right = star ? text_trimmed(star + 1, strlen(star + 1)) : xstrdup(text);
-	status = read_factor(bound, left, err);
+	status = plan_limit_read_factor(bound, left, err);
 	if (status == STATUS_OK)
-		status = bound_read_figure(bound, right, metric, err);
+		status = plan_limit_bound_read_figure(bound, right, metric, err);
 	free(left);
 	free(right);
 	return status;
@@ -146,7 +146,8 @@ enum status bound_read(struct bound *bound, const char *text, const struct metri
 static const char *const special[] = { "device", "model", "backend", "label", "node", NULL };
 static const char *const special_of_node[] = { "model", "node", NULL };
 
-static const struct key *condition_find_parameter(const struct suite *suite, const char *name)
+static const struct key *plan_limit_condition_find_parameter(const struct suite *suite,
+							     const char *name)
 {
 	for (const struct key *key = suite ? suite->parameters : NULL; key && key->name; key++)
 		if (strcmp(key->name, name) == 0)
@@ -157,8 +158,8 @@ static const struct key *condition_find_parameter(const struct suite *suite, con
 	return NULL;
 }
 
-static enum status condition_unknown_name(const struct suite *suite, const char *name,
-					  struct error *err)
+static enum status plan_limit_condition_unknown_name(const struct suite *suite, const char *name,
+						     struct error *err)
 {
 	const char *names[MOST_NAMES + 1];
 	struct text list = TEXT_EMPTY;
@@ -183,35 +184,35 @@ static enum status condition_unknown_name(const struct suite *suite, const char 
 	return STATUS_USAGE;
 }
 
-static void condition_add_word(struct condition *c, const char *word)
+static void plan_limit_condition_add_word(struct condition *c, const char *word)
 {
 	c->words = xrealloc(c->words, c->word_count + 1, sizeof(*c->words));
 	c->words[c->word_count++] = xstrdup(word);
 }
 
 /* Parses one alternative of "a|b|c"; `key` NULL: any text. */
-static enum status condition_read_word(struct condition *c, const struct key *key, const char *word,
-				       struct error *err)
+static enum status plan_limit_condition_read_word(struct condition *c, const struct key *key,
+						  const char *word, struct error *err)
 {
 	struct value value = { 0 };
 
 	if (!*word)
 		return error_set(err, STATUS_USAGE, "%s: missing value", c->name);
 	if (!key) {
-		condition_add_word(c, word);
+		plan_limit_condition_add_word(c, word);
 		return STATUS_OK;
 	}
 	if (value_parse(&value, key, word, err) != STATUS_OK) {
 		value_release(&value);
 		return error_prefix(err, "%s", c->name);
 	}
-	condition_add_word(c, value.text);
+	plan_limit_condition_add_word(c, value.text);
 	value_release(&value);
 	return STATUS_OK;
 }
 
-static enum status read_comparison(struct condition *c, const struct key *key, bool absent,
-				   const char *text, struct error *err)
+static enum status plan_limit_read_comparison(struct condition *c, const struct key *key,
+					      bool absent, const char *text, struct error *err)
 {
 	struct error ignored = ERROR_NONE;
 	struct value value = { 0 };
@@ -242,7 +243,7 @@ static enum status read_comparison(struct condition *c, const struct key *key, b
 	return status;
 }
 
-static bool is_special(const struct suite *suite, const char *name)
+static bool plan_limit_is_special(const struct suite *suite, const char *name)
 {
 	for (const char *const *word = suite ? special : special_of_node; *word; word++)
 		if (strcmp(*word, name) == 0)
@@ -250,7 +251,8 @@ static bool is_special(const struct suite *suite, const char *name)
 	return false;
 }
 
-static enum status read_condition(struct limit *limit, const char *text, struct error *err)
+static enum status plan_limit_read_condition(struct limit *limit, const char *text,
+					     struct error *err)
 {
 	const char *colon = strchr(text, ':');
 	bool absent = limit->suite && limit->suite->absent;
@@ -270,16 +272,16 @@ static enum status read_condition(struct limit *limit, const char *text, struct 
 			return error_set(err, STATUS_USAGE,
 					 "'%.60s' is repeated; alternatives: %.60s:a|b", c->name,
 					 c->name);
-	key = condition_find_parameter(limit->suite, c->name);
-	if (!key && !absent && !is_special(limit->suite, c->name))
-		return condition_unknown_name(limit->suite, c->name, err);
+	key = plan_limit_condition_find_parameter(limit->suite, c->name);
+	if (!key && !absent && !plan_limit_is_special(limit->suite, c->name))
+		return plan_limit_condition_unknown_name(limit->suite, c->name, err);
 	text = colon + 1 + strspn(colon + 1, " \t");
 	if (text_starts_with(text, ">=") || text_starts_with(text, "<="))
-		return read_comparison(c, key, absent, text, err);
+		return plan_limit_read_comparison(c, key, absent, text, err);
 	for (const char *p = text; p;) {
 		const char *bar = strchr(p, '|');
 		char *word = text_trimmed(p, bar ? (size_t)(bar - p) : strlen(p));
-		enum status status = condition_read_word(c, key, word, err);
+		enum status status = plan_limit_condition_read_word(c, key, word, err);
 
 		free(word);
 		if (status != STATUS_OK)
@@ -289,14 +291,14 @@ static enum status read_condition(struct limit *limit, const char *text, struct 
 	return STATUS_OK;
 }
 
-enum status conditions_read(struct limit *limit, const char *text, struct error *err)
+enum status plan_limit_conditions_read(struct limit *limit, const char *text, struct error *err)
 {
 	if (!*text)
 		return STATUS_OK;
 	for (const char *p = text; p;) {
 		const char *comma = strchr(p, ',');
 		char *part = text_trimmed(p, comma ? (size_t)(comma - p) : strlen(p));
-		enum status status = read_condition(limit, part, err);
+		enum status status = plan_limit_read_condition(limit, part, err);
 
 		free(part);
 		if (status != STATUS_OK)
@@ -324,16 +326,16 @@ static void limit_report_problem(struct limit_reading *r, const char *key, const
 /* "" if the value was invalid, which was reported. */
 static const char *limit_setting_text(struct limit_reading *r, const char *key)
 {
-	const struct setting *setting = setting_or_null(r->section, key);
+	const struct setting *setting = resolve_setting_or_null(r->section, key);
 
 	if (!setting)
 		r->fits = false;
 	return setting ? setting->values[0].text : "";
 }
 
-static double real_of(struct limit_reading *r, const char *key)
+static double plan_limit_real_of(struct limit_reading *r, const char *key)
 {
-	const struct setting *setting = setting_or_null(r->section, key);
+	const struct setting *setting = resolve_setting_or_null(r->section, key);
 
 	if (!setting)
 		r->fits = false;
@@ -342,7 +344,7 @@ static double real_of(struct limit_reading *r, const char *key)
 
 static char *limit_setting_place(const struct limit_reading *r, const char *key)
 {
-	const struct setting *setting = setting_or_null(r->section, key);
+	const struct setting *setting = resolve_setting_or_null(r->section, key);
 
 	return xstrdup(setting ? setting->origin : r->section->origin);
 }
@@ -395,7 +397,7 @@ static void limit_read_bound(struct limit_reading *r, const char *key, struct bo
 	if (!*text)
 		return;
 	bound->place = limit_setting_place(r, key);
-	if (bound_read(bound, text, r->limit->metric, &err) != STATUS_OK)
+	if (plan_limit_bound_read(bound, text, r->limit->metric, &err) != STATUS_OK)
 		limit_report_problem(r, key, err.message);
 	else if (bound->kind != BOUND_ABSOLUTE && !r->limit->suite)
 		limit_report_problem(r, key, "the bound of a node metric must be a number");
@@ -405,7 +407,7 @@ static void limit_read_bound(struct limit_reading *r, const char *key, struct bo
 }
 
 /* A margin to other devices; NaN: not set, or invalid. The limit owns `text`. */
-static double read_margin(struct limit_reading *r, const char *key, char **text)
+static double plan_limit_read_margin(struct limit_reading *r, const char *key, char **text)
 {
 	struct error err = ERROR_NONE;
 	const char *written = limit_setting_text(r, key);
@@ -426,13 +428,13 @@ static double read_margin(struct limit_reading *r, const char *key, char **text)
 	return margin;
 }
 
-static void read_outlier_margins(struct limit_reading *r)
+static void plan_limit_read_outlier_margins(struct limit_reading *r)
 {
 	struct limit *limit = r->limit;
 
-	limit->outlier_margin = read_margin(r, "outlier_margin", &limit->outlier_text);
+	limit->outlier_margin = plan_limit_read_margin(r, "outlier_margin", &limit->outlier_text);
 	limit->outlier_margin_warn =
-		read_margin(r, "outlier_margin_warn", &limit->outlier_warn_text);
+		plan_limit_read_margin(r, "outlier_margin_warn", &limit->outlier_warn_text);
 	if (limit->outlier_text)
 		limit->outlier_place = limit_setting_place(r, "outlier_margin");
 	if (limit->outlier_warn_text && !(limit->outlier_margin_warn < limit->outlier_margin))
@@ -444,7 +446,7 @@ static void limit_read_population(struct limit_reading *r)
 {
 	struct limit *limit = r->limit;
 
-	limit->population = read_margin(r, "population", &limit->population_text);
+	limit->population = plan_limit_read_margin(r, "population", &limit->population_text);
 	if (!limit->population_text)
 		return;
 	limit->population_place = limit_setting_place(r, "population");
@@ -473,20 +475,20 @@ static void limit_check_pair(struct limit_reading *r)
 	}
 }
 
-static void read_rest(struct limit_reading *r)
+static void plan_limit_read_rest(struct limit_reading *r)
 {
-	const struct setting *skipped = setting_or_null(r->section, "allow_skipped");
-	const struct setting *derived = setting_or_null(r->section, "accept_derived");
-	const struct setting *severity = setting_or_null(r->section, "severity");
-	const struct setting *devices = setting_or_null(r->section, "devices");
+	const struct setting *skipped = resolve_setting_or_null(r->section, "allow_skipped");
+	const struct setting *derived = resolve_setting_or_null(r->section, "accept_derived");
+	const struct setting *severity = resolve_setting_or_null(r->section, "severity");
+	const struct setting *devices = resolve_setting_or_null(r->section, "devices");
 
 	r->fits = r->fits && skipped && severity && devices;
 	r->limit->allow_skipped = skipped && skipped->values[0].integer;
 	r->limit->accept_derived = derived && derived->values[0].integer;
 	r->limit->severity = severity && severity->values[0].integer ? LIMIT_WARNS : LIMIT_FAILS;
 	r->limit->devices = devices ? (size_t)devices->values[0].integer : 0;
-	r->limit->sigmas = real_of(r, "sigmas");
-	r->limit->launch_spread = real_of(r, "launch_spread");
+	r->limit->sigmas = plan_limit_real_of(r, "sigmas");
+	r->limit->launch_spread = plan_limit_real_of(r, "launch_spread");
 	r->limit->origin = xstrdup(limit_setting_text(r, "origin"));
 }
 
@@ -503,18 +505,19 @@ bool limit_read(struct limit *limit, const struct section *section, const struct
 				 .outlier_margin_warn = NAN,
 				 .fleet = NAN,
 				 .population = NAN };
-	read_rest(&r);
+	plan_limit_read_rest(&r);
 	name = limit_setting_text(&r, "metric");
 	if (*name && limit_read_metric(limit, schema, name, &err) != STATUS_OK)
 		limit_report_problem(&r, "metric", err.message);
 	/* Without a metric there is nothing to check the other keys against. */
 	if (limit->metric) {
-		if (conditions_read(r.limit, limit_setting_text(&r, "where"), &err) != STATUS_OK)
+		if (plan_limit_conditions_read(r.limit, limit_setting_text(&r, "where"), &err) !=
+		    STATUS_OK)
 			limit_report_problem(&r, "where", err.message);
 		limit_read_bound(&r, "min", &limit->min);
 		limit_read_bound(&r, "max", &limit->max);
-		read_outlier_margins(&r);
-		r.limit->fleet = read_margin(&r, "fleet", &r.limit->fleet_text);
+		plan_limit_read_outlier_margins(&r);
+		r.limit->fleet = plan_limit_read_margin(&r, "fleet", &r.limit->fleet_text);
 		if (r.limit->fleet_text)
 			r.limit->fleet_place = limit_setting_place(&r, "fleet");
 		limit_read_population(&r);

@@ -116,9 +116,9 @@ enum status limit_read_metric(struct limit *limit, const struct schema *schema, 
 
 /* Parts of limit_read(). After a failure, limit_release() frees the target. */
 /* "47 GB/s", "0.85 * spec.pcie_bandwidth", "97 % * baseline", "spec.memory" */
-enum status bound_read(struct bound *bound, const char *text, const struct metric *metric,
-		       struct error *err);
+enum status plan_limit_bound_read(struct bound *bound, const char *text,
+				  const struct metric *metric, struct error *err);
 /* "direction:h2d|d2h, size:>=64MiB" */
-enum status conditions_read(struct limit *limit, const char *text, struct error *err);
+enum status plan_limit_conditions_read(struct limit *limit, const char *text, struct error *err);
 
 #endif

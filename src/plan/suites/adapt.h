@@ -13,32 +13,32 @@
 struct adaption;
 
 /* The entry as written, or the key's default; NULL: neither. Valid until it is set. */
-const char *adapt_text(const struct adaption *a, const char *key);
+const char *suite_set_adapt_text(const struct adaption *a, const char *key);
 /* True if the section or [defaults] has the key. */
-bool adapt_has(const struct adaption *a, const char *key);
+bool suite_set_adapt_has(const struct adaption *a, const char *key);
 /* True if its value was reported as invalid and must not be used. */
-bool adapt_is_broken(const struct adaption *a, const char *key);
+bool suite_set_adapt_is_broken(const struct adaption *a, const char *key);
 /* Replaces the entry or default. */
-void adapt_set(struct adaption *a, const char *key, const char *text);
+void suite_set_adapt_set(struct adaption *a, const char *key, const char *text);
 /*
  * Resolves `path` relative to the file with the entry `key`, or to the working directory if it
  * comes from the command line or no file. The caller frees it.
  */
-char *adapt_path(const struct adaption *a, const char *key, const char *path);
+char *suite_set_adapt_path(const struct adaption *a, const char *key, const char *path);
 /*
  * Reports "[suite command] regex = ...: <message>" at the location of the key, or of the section.
  */
-void adapt_problem(struct adaption *a, const char *key, const char *format, ...)
+void suite_set_adapt_problem(struct adaption *a, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /*
  * Makes the list of that name in the section an axis: of sizes or integers if all its values are
  * such, else of words; returns the type. `help`: of its values; static.
  */
-enum key_type adapt_axis(struct adaption *a, const char *name, const char *help);
+enum key_type suite_set_adapt_axis(struct adaption *a, const char *name, const char *help);
 /*
  * Adds a metric; copies its texts. Sections with a metric of the same name must agree on it: false,
  * with a problem, if an earlier one differs.
  */
-bool adapt_metric(struct adaption *a, const char *key, const struct metric *metric);
+bool suite_set_adapt_metric(struct adaption *a, const char *key, const struct metric *metric);
 
 #endif

@@ -48,7 +48,7 @@ struct suite_set {
 };
 
 /* Copies a text; the copy lives as long as the suite. */
-static const char *made_suite_text(struct made_suite *made, const char *text)
+static const char *suite_set_made_text(struct made_suite *made, const char *text)
 {
 	if (!text)
 		return NULL;
@@ -58,7 +58,7 @@ static const char *made_suite_text(struct made_suite *made, const char *text)
 }
 
 /* Adds a key unless it exists; if the types differ it becomes a key of words. */
-static void made_suite_add_key(struct made_suite *made, const struct key *key)
+static void suite_set_made_add_key(struct made_suite *made, const struct key *key)
 {
 	for (size_t i = 0; i < made->key_count; i++)
 		if (strcmp(made->keys[i].name, key->name) == 0) {
@@ -69,11 +69,11 @@ static void made_suite_add_key(struct made_suite *made, const struct key *key)
 	made->suite.keys = made->keys =
 		xrealloc(made->keys, made->key_count + 2, sizeof(*made->keys));
 	made->keys[made->key_count] = *key;
-	made->keys[made->key_count++].name = made_suite_text(made, key->name);
+	made->keys[made->key_count++].name = suite_set_made_text(made, key->name);
 	made->keys[made->key_count] = (struct key){ 0 };
 }
 
-static void made_suite_add_metric(struct made_suite *made, const struct metric *metric)
+static void suite_set_made_add_metric(struct made_suite *made, const struct metric *metric)
 {
 	struct metric *added;
 
@@ -81,23 +81,23 @@ static void made_suite_add_metric(struct made_suite *made, const struct metric *
 		xrealloc(made->metrics, made->metric_count + 2, sizeof(*made->metrics));
 	added = &made->metrics[made->metric_count++];
 	*added = *metric;
-	added->name = made_suite_text(made, metric->name);
-	added->unit = made_suite_text(made, metric->unit);
-	added->title = made_suite_text(made, metric->title);
-	added->help = made_suite_text(made, metric->help);
+	added->name = suite_set_made_text(made, metric->name);
+	added->unit = suite_set_made_text(made, metric->unit);
+	added->title = suite_set_made_text(made, metric->title);
+	added->help = suite_set_made_text(made, metric->help);
 	made->metrics[made->metric_count] = (struct metric){ 0 };
 }
 
-/* As made_suite_add_key(), for an axis. */
-static void made_suite_add_axis(struct made_suite *made, const struct key *key)
+/* As suite_set_made_add_key(), for an axis. */
+static void suite_set_made_add_axis(struct made_suite *made, const struct key *key)
 {
-	made_suite_add_key(made, key);
+	suite_set_made_add_key(made, key);
 	for (size_t i = 0; i < made->axis_count; i++)
 		if (strcmp(made->axes[i], key->name) == 0)
 			return;
 	made->suite.axes = made->axes =
 		xrealloc(made->axes, made->axis_count + 2, sizeof(*made->axes));
-	made->axes[made->axis_count++] = made_suite_text(made, key->name);
+	made->axes[made->axis_count++] = suite_set_made_text(made, key->name);
 	made->axes[made->axis_count] = NULL;
 }
 
@@ -109,7 +109,7 @@ static const struct key *suite_set_key_of(const struct suite *suite, const char 
 	return NULL;
 }
 
-static struct made_suite *made_suite_of(const struct suite *base)
+static struct made_suite *suite_set_made_of(const struct suite *base)
 {
 	struct made_suite *made = xcalloc(1, sizeof(*made));
 
@@ -118,44 +118,45 @@ static struct made_suite *made_suite_of(const struct suite *base)
 	made->suite.axes = made->axes = xcalloc(1, sizeof(*made->axes));
 	made->suite.metrics = made->metrics = xcalloc(1, sizeof(*made->metrics));
 	for (const struct key *key = base->keys; key && key->name; key++)
-		made_suite_add_key(made, key);
+		suite_set_made_add_key(made, key);
 	for (const char *const *axis = base->axes; axis && *axis; axis++)
-		made_suite_add_axis(made, suite_set_key_of(base, *axis));
+		suite_set_made_add_axis(made, suite_set_key_of(base, *axis));
 	for (const struct metric *metric = base->metrics; metric && metric->name; metric++)
-		made_suite_add_metric(made, metric);
+		suite_set_made_add_metric(made, metric);
 	return made;
 }
 
-static struct entry *entry_or_default(const struct adaption *a, const char *key)
+static struct entry *suite_set_entry_or_default(const struct adaption *a, const char *key)
 {
-	struct entry *entry = section_entry(a->section, key);
+	struct entry *entry = document_section_entry(a->section, key);
 
-	return entry ? entry : section_entry(document_find(a->document, "defaults", "", ""), key);
+	return entry ? entry
+		     : document_section_entry(document_find(a->document, "defaults", "", ""), key);
 }
 
 /* NULL also if it was reported as invalid. */
-static struct entry *entry_of(const struct adaption *a, const char *key)
+static struct entry *suite_set_entry_of(const struct adaption *a, const char *key)
 {
-	struct entry *entry = entry_or_default(a, key);
+	struct entry *entry = suite_set_entry_or_default(a, key);
 
 	return entry && !entry->broken ? entry : NULL;
 }
 
-bool adapt_has(const struct adaption *a, const char *key)
+bool suite_set_adapt_has(const struct adaption *a, const char *key)
 {
-	return entry_of(a, key) != NULL;
+	return suite_set_entry_of(a, key) != NULL;
 }
 
-bool adapt_is_broken(const struct adaption *a, const char *key)
+bool suite_set_adapt_is_broken(const struct adaption *a, const char *key)
 {
-	const struct entry *entry = entry_or_default(a, key);
+	const struct entry *entry = suite_set_entry_or_default(a, key);
 
 	return entry && entry->broken;
 }
 
-const char *adapt_text(const struct adaption *a, const char *key)
+const char *suite_set_adapt_text(const struct adaption *a, const char *key)
 {
-	const struct entry *entry = entry_of(a, key);
+	const struct entry *entry = suite_set_entry_of(a, key);
 	const struct key *own;
 
 	if (entry)
@@ -164,26 +165,26 @@ const char *adapt_text(const struct adaption *a, const char *key)
 	return own ? own->fallback : NULL;
 }
 
-void adapt_set(struct adaption *a, const char *key, const char *text)
+void suite_set_adapt_set(struct adaption *a, const char *key, const char *text)
 {
-	const struct entry *entry = entry_of(a, key);
+	const struct entry *entry = suite_set_entry_of(a, key);
 
-	section_add_entry(a->section, key, xstrdup(text), false,
-			  entry ? entry->place : a->section->place);
+	document_section_add_entry(a->section, key, xstrdup(text), false,
+				   entry ? entry->place : a->section->place);
 }
 
-char *adapt_path(const struct adaption *a, const char *key, const char *path)
+char *suite_set_adapt_path(const struct adaption *a, const char *key, const char *path)
 {
-	const struct entry *entry = entry_of(a, key);
+	const struct entry *entry = suite_set_entry_of(a, key);
 
 	return document_path(a->document, entry ? entry->place : a->section->place, path);
 }
 
-void adapt_problem(struct adaption *a, const char *key, const char *format, ...)
+void suite_set_adapt_problem(struct adaption *a, const char *key, const char *format, ...)
 {
-	const struct entry *entry = entry_of(a, key);
+	const struct entry *entry = suite_set_entry_of(a, key);
 	const struct title title =
-		header_title(a->section->kind, a->section->name, a->section->label);
+		plan_header_title(a->section->kind, a->section->name, a->section->label);
 	char *message = NULL;
 	va_list ap;
 
@@ -203,7 +204,7 @@ void adapt_problem(struct adaption *a, const char *key, const char *format, ...)
  * Sizes appear in ids and results. A size given by name must not contain blanks, or '@', which
  * precedes the devices.
  */
-static enum status adapt_check_word(const char *text, struct error *err)
+static enum status suite_set_adapt_check_word(const char *text, struct error *err)
 {
 	for (const char *p = text; *p; p++)
 		if (*p == ' ' || *p == '\t' || *p == '@' || *p == '"')
@@ -214,10 +215,10 @@ static enum status adapt_check_word(const char *text, struct error *err)
 	return STATUS_OK;
 }
 
-enum key_type adapt_axis(struct adaption *a, const char *name, const char *help)
+enum key_type suite_set_adapt_axis(struct adaption *a, const char *name, const char *help)
 {
 	static const enum key_type types[] = { KEY_INTEGER, KEY_SIZE };
-	const struct entry *entry = entry_of(a, name);
+	const struct entry *entry = suite_set_entry_of(a, name);
 	struct key key = { .name = name, .type = KEY_TEXT, .list = true, .help = help };
 
 	for (size_t i = 0; entry && i < ARRAY_SIZE(types); i++) {
@@ -238,18 +239,18 @@ enum key_type adapt_axis(struct adaption *a, const char *name, const char *help)
 		}
 	}
 	if (key.type == KEY_TEXT)
-		key.check = adapt_check_word;
-	made_suite_add_axis(a->own, &key);
-	made_suite_add_axis(a->common, &key);
+		key.check = suite_set_adapt_check_word;
+	suite_set_made_add_axis(a->own, &key);
+	suite_set_made_add_axis(a->common, &key);
 	return key.type;
 }
 
-static bool adapt_same_text(const char *a, const char *b)
+static bool suite_set_adapt_same_text(const char *a, const char *b)
 {
 	return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-bool adapt_metric(struct adaption *a, const char *key, const struct metric *metric)
+bool suite_set_adapt_metric(struct adaption *a, const char *key, const struct metric *metric)
 {
 	struct made_suite *common = a->common;
 
@@ -258,21 +259,23 @@ bool adapt_metric(struct adaption *a, const char *key, const struct metric *metr
 
 		if (strcmp(m->name, metric->name) != 0)
 			continue;
-		if (adapt_same_text(m->unit, metric->unit) && m->better == metric->better &&
-		    adapt_same_text(m->title, metric->title) && m->kind == metric->kind)
+		if (suite_set_adapt_same_text(m->unit, metric->unit) &&
+		    m->better == metric->better &&
+		    suite_set_adapt_same_text(m->title, metric->title) && m->kind == metric->kind)
 			return true;
-		adapt_problem(a, key,
-			      "another section of this suite declares metric %s with a different "
-			      "unit, direction, title or kind",
-			      metric->name);
+		suite_set_adapt_problem(a, key,
+					"another section of this suite declares metric %s with a "
+					"different "
+					"unit, direction, title or kind",
+					metric->name);
 		return false;
 	}
-	made_suite_add_metric(common, metric);
+	suite_set_made_add_metric(common, metric);
 	return true;
 }
 
 /* "suite.name" in lowercase letters, digits and '_'. */
-static bool library_is_metric_name(const char *name, const char *suite)
+static bool suite_set_library_is_metric_name(const char *name, const char *suite)
 {
 	size_t length = strlen(suite);
 
@@ -286,14 +289,14 @@ static bool library_is_metric_name(const char *name, const char *suite)
 	return true;
 }
 
-static enum status library_check_metrics(const struct suite *suite, struct error *err)
+static enum status suite_set_library_check_metrics(const struct suite *suite, struct error *err)
 {
 	char units[256];
 
 	if (!suite->metrics || !suite->metrics->name)
 		return error_set(err, STATUS_USAGE, "the suite %s has no metric", suite->name);
 	for (const struct metric *m = suite->metrics; m->name; m++) {
-		if (!library_is_metric_name(m->name, suite->name))
+		if (!suite_set_library_is_metric_name(m->name, suite->name))
 			return error_set(err, STATUS_USAGE,
 					 "the metric '%.60s' must be named %s.NAME, with lowercase "
 					 "letters, digits and '_'",
@@ -309,8 +312,8 @@ static enum status library_check_metrics(const struct suite *suite, struct error
 	return STATUS_OK;
 }
 
-static enum status library_check_key(const struct suite *suite, const struct key *key,
-				     struct error *err)
+static enum status suite_set_library_check_key(const struct suite *suite, const struct key *key,
+					       struct error *err)
 {
 	struct values values = { 0 };
 	enum status status = STATUS_OK;
@@ -324,8 +327,8 @@ static enum status library_check_key(const struct suite *suite, const struct key
 	return status == STATUS_OK ? status : error_prefix(err, "the default of key %s", key->name);
 }
 
-static enum status library_check_suite(const struct suite *suite, const char *name,
-				       struct error *err)
+static enum status suite_set_library_check(const struct suite *suite, const char *name,
+					   struct error *err)
 {
 	if (!suite || !suite->name || strcmp(suite->name, name) != 0)
 		return error_set(err, STATUS_USAGE,
@@ -335,10 +338,10 @@ static enum status library_check_suite(const struct suite *suite, const char *na
 	if (!suite->summary || (!suite->run && !suite->run_group))
 		return error_set(err, STATUS_USAGE, "the suite %s has no %s", name,
 				 suite->summary ? "run()" : "summary");
-	if (library_check_metrics(suite, err) != STATUS_OK)
+	if (suite_set_library_check_metrics(suite, err) != STATUS_OK)
 		return err->status;
 	for (const struct key *key = suite->keys; key && key->name; key++)
-		if (library_check_key(suite, key, err) != STATUS_OK)
+		if (suite_set_library_check_key(suite, key, err) != STATUS_OK)
 			return err->status;
 	for (const char *const *axis = suite->axes; axis && *axis; axis++) {
 		const struct key *key = suite_set_key_of(suite, *axis);
@@ -352,8 +355,8 @@ static enum status library_check_suite(const struct suite *suite, const char *na
 }
 
 /* Loads the suite `name` of the shared object `path`, which stays loaded until the process ends. */
-static enum status library_suite(const char *path, const char *name, const struct suite **out,
-				 struct error *err)
+static enum status suite_set_library(const char *path, const char *name, const struct suite **out,
+				     struct error *err)
 {
 	const struct suite_plugin *plugin;
 	/* With a slash, because dlopen() searches the system's folders for other names. */
@@ -377,7 +380,7 @@ static enum status library_suite(const char *path, const char *name, const struc
 				 "built for interface %08x, but this gpuproof has %08x; rebuild "
 				 "the shared object with the installed headers",
 				 plugin->abi, SUITE_ABI);
-	if (library_check_suite(plugin->suite, name, err) != STATUS_OK)
+	if (suite_set_library_check(plugin->suite, name, err) != STATUS_OK)
 		return err->status;
 	*out = plugin->suite;
 	return STATUS_OK;
@@ -388,7 +391,7 @@ static const struct key library_key = { .name = "library",
 					.help = "shared object that contains the suite; a relative "
 						"path begins at the directory of the config" };
 
-static void add_suite(struct suite_set *set, const struct suite *suite)
+static void suite_set_add_suite(struct suite_set *set, const struct suite *suite)
 {
 	set->all = xrealloc(set->all, set->count + 2, sizeof(*set->all));
 	set->all[set->count++] = suite;
@@ -398,12 +401,12 @@ static void add_suite(struct suite_set *set, const struct suite *suite)
 static struct made_suite *suite_set_add_made(struct suite_set *set, const struct suite *base)
 {
 	ARRAY_GROW(set->made, set->made_count, set->made_capacity);
-	set->made[set->made_count] = made_suite_of(base);
+	set->made[set->made_count] = suite_set_made_of(base);
 	return set->made[set->made_count++];
 }
 
 /* The common copy of a suite of `all`, created for the first section that has a copy. */
-static struct made_suite *common_suite(struct suite_set *set, const struct suite *base)
+static struct made_suite *suite_set_common_suite(struct suite_set *set, const struct suite *base)
 {
 	struct made_suite *common;
 	size_t at = 0;
@@ -416,7 +419,7 @@ static struct made_suite *common_suite(struct suite_set *set, const struct suite
 	while (at < set->count && strcmp(set->all[at]->name, base->name) != 0)
 		at++;
 	if (at == set->count)
-		add_suite(set, &common->suite);
+		suite_set_add_suite(set, &common->suite);
 	set->all[at] = &common->suite;
 	return common;
 }
@@ -429,11 +432,11 @@ static const struct suite *suite_set_load_library(struct document *d,
 	const struct suite *suite = NULL;
 	struct error err = ERROR_NONE;
 	char *path = document_path(d, entry->place, entry->value);
-	const struct title title = header_title(section->kind, section->name, section->label);
+	const struct title title = plan_header_title(section->kind, section->name, section->label);
 
 	if (!*entry->value)
 		document_problem(d, entry->place, "%s library: missing value", title.text);
-	else if (library_suite(path, section->name, &suite, &err) != STATUS_OK)
+	else if (suite_set_library(path, section->name, &suite, &err) != STATUS_OK)
 		document_problem(d, entry->place, "%s library = %.200s: %s", title.text, path,
 				 err.message);
 	free(entry->value);
@@ -446,13 +449,14 @@ static void suite_set_copy_for(struct suite_set *set, struct document *d,
 			       struct document_section *section, const struct suite *base,
 			       bool of_library)
 {
-	struct made_suite *common = common_suite(set, base), *own = suite_set_add_made(set, base);
+	struct made_suite *common = suite_set_common_suite(set, base),
+			  *own = suite_set_add_made(set, base);
 	struct adaption adaption = { d, section, own, common };
 
 	own->common = common;
 	if (of_library) {
-		made_suite_add_key(own, &library_key);
-		made_suite_add_key(common, &library_key);
+		suite_set_made_add_key(own, &library_key);
+		suite_set_made_add_key(common, &library_key);
 	}
 	if (base->adapt)
 		base->adapt(&adaption);
@@ -460,11 +464,11 @@ static void suite_set_copy_for(struct suite_set *set, struct document *d,
 }
 
 /* False: the section has no suite. This was reported, unless the document allows unknown suites. */
-static bool find_suite_of(struct suite_set *set, struct document *d,
-			  struct document_section *section)
+static bool suite_set_find_suite_of(struct suite_set *set, struct document *d,
+				    struct document_section *section)
 {
 	const struct suite *suite = schema_named(d->suites, section->name);
-	struct entry *library = section_entry(section, library_key.name);
+	struct entry *library = document_section_entry(section, library_key.name);
 
 	if (d->loads_nothing)
 		return schema_named(set->all, section->name) != NULL;
@@ -474,11 +478,13 @@ static bool find_suite_of(struct suite_set *set, struct document *d,
 		return true;
 	}
 	if (!library) {
-		struct title title = header_title(section->kind, section->name, section->label);
+		struct title title =
+			plan_header_title(section->kind, section->name, section->label);
 
-		/* Removes the brackets, as header_parse() expects. */
+		/* Removes the brackets, as plan_header_parse() expects. */
 		title.text[strlen(title.text) - 1] = '\0';
-		document_unknown_suite(d, section->place, title.text + 1, section->name);
+		plan_header_document_unknown_suite(d, section->place, title.text + 1,
+						   section->name);
 		return false;
 	}
 	suite = library->broken ? NULL : suite_set_load_library(d, section, library);
@@ -497,7 +503,7 @@ struct suite_set *suite_set_make(struct document *d)
 	for (const struct suite *const *s = d->suites; *s; s++)
 		/* The rows contain what its sections declared. */
 		if (!((*s)->adapt && d->loads_nothing))
-			add_suite(set, *s);
+			suite_set_add_suite(set, *s);
 	for (size_t i = 0; i < d->presented_count; i++) {
 		const struct presentation *p = &d->presented[i];
 		const struct suite absent = {
@@ -508,13 +514,14 @@ struct suite_set *suite_set_make(struct document *d)
 		if (schema_named(set->all, p->suite))
 			continue;
 		made = suite_set_add_made(set, &absent);
-		made->suite.name = made_suite_text(made, p->suite);
-		add_suite(set, &made->suite);
+		made->suite.name = suite_set_made_text(made, p->suite);
+		suite_set_add_suite(set, &made->suite);
 	}
 	for (size_t i = 0; i < d->section_count; i++) {
 		struct document_section *section = &d->sections[i];
 
-		if (strcmp(section->kind, "suite") == 0 && !find_suite_of(set, d, section))
+		if (strcmp(section->kind, "suite") == 0 &&
+		    !suite_set_find_suite_of(set, d, section))
 			document_section_release(section);
 		else
 			d->sections[kept++] = *section;

@@ -35,7 +35,7 @@ void acceptance_set_words(struct tree *item, const char *kind, const char *symbo
 void acceptance_set_verdict(struct tree *item, enum verdict verdict)
 {
 	acceptance_set_words(item, looks[verdict].kind, looks[verdict].symbol,
-			     verdict_name(verdict));
+			     verdict_fields_name(verdict));
 }
 
 void acceptance_set_answer(const struct verdicts *v, struct tree *page)
@@ -202,7 +202,7 @@ static void acceptance_reasons(const struct acceptance *a, struct tree *page)
 		struct tree *item = tree_item(items);
 
 		tree_text(item, "symbol", looks[r->verdict].symbol);
-		tree_text(item, "word", verdict_name(r->verdict));
+		tree_text(item, "word", verdict_fields_name(r->verdict));
 		view_text(item, "text", r->text);
 		view_text(item, "remedy", acceptance_remedy_was_given(v, i) ? "" : r->remedy);
 		tree_text(item, "cause", cause_name(r->cause));
@@ -302,7 +302,7 @@ static void acceptance_stages(const struct acceptance *a, struct tree *page)
 	struct tree *list = tree_list(page, "stages");
 	struct stage_sum sums[RUN_STAGE_COUNT] = { 0 };
 
-	if (!result_plans_stage(r, RUN_STAGE_SANITY))
+	if (!result_outcome_plans_stage(r, RUN_STAGE_SANITY))
 		return;
 	for (int i = 0; i < RUN_STAGE_COUNT; i++)
 		sums[i].worst = VERDICT_PASS;
@@ -324,7 +324,7 @@ static void acceptance_stages(const struct acceptance *a, struct tree *page)
 	for (int i = RUN_STAGE_SANITY; i < RUN_STAGE_COUNT; i++) {
 		struct tree *item;
 
-		if (!result_plans_stage(r, (enum run_stage)i))
+		if (!result_outcome_plans_stage(r, (enum run_stage)i))
 			continue;
 		item = tree_item(list);
 		tree_text(item, "name", run_stage_names[i]);

@@ -33,8 +33,9 @@ static int acceptance_charts_by_need(const void *a, const void *b)
 
 	if (p->bad != q->bad)
 		return p->bad ? -1 : 1;
-	if (p->bad && check_is_worse(p->check, q->check) != check_is_worse(q->check, p->check))
-		return check_is_worse(p->check, q->check) ? -1 : 1;
+	if (p->bad && verdict_check_is_worse(p->check, q->check) !=
+			      verdict_check_is_worse(q->check, p->check))
+		return verdict_check_is_worse(p->check, q->check) ? -1 : 1;
 	if (m != n)
 		return m < n ? -1 : 1;
 	return (p->order > q->order) - (p->order < q->order);
@@ -110,9 +111,9 @@ static int acceptance_charts_members_by_badness(const void *a, const void *b)
 
 	if (!p->check || !q->check)
 		return (p->check == NULL) - (q->check == NULL);
-	return check_is_worse(p->check, q->check)   ? -1
-	       : check_is_worse(q->check, p->check) ? 1
-						    : strcmp(p->c->id, q->c->id);
+	return verdict_check_is_worse(p->check, q->check)   ? -1
+	       : verdict_check_is_worse(q->check, p->check) ? 1
+							    : strcmp(p->c->id, q->c->id);
 }
 
 static int acceptance_chart_by_case(const void *a, const void *b)
@@ -140,7 +141,7 @@ static void acceptance_charts_members_set_checks(const struct acceptance *a, con
 			continue;
 		found = bsearch(&wanted, members->items, members->count, sizeof(wanted),
 				acceptance_chart_by_case);
-		if (found && (!found->check || check_is_worse(c, found->check)))
+		if (found && (!found->check || verdict_check_is_worse(c, found->check)))
 			found->check = c;
 	}
 }
@@ -197,7 +198,7 @@ static void acceptance_draw_chart(const struct acceptance *a, const struct verdi
 	const struct view view = { .results = a->result, .count = 1 };
 	struct formatted name = presented_metric_title(&view, c->metric);
 	struct members members = { 0 };
-	char *numbers = check_numbers(c);
+	char *numbers = verdict_check_numbers(c);
 	struct chart_series *rows;
 	struct chart chart;
 
@@ -213,7 +214,7 @@ static void acceptance_draw_chart(const struct acceptance *a, const struct verdi
 				  "that did not pass; triangle: the median; dashed line: the limit."
 				: "One tick for each sample of every device; triangle: the median; "
 				  "dashed line: the limit.");
-	chart.finding = xasprintf("%s: %s%s%s.", verdict_name(c->verdict), c->devices,
+	chart.finding = xasprintf("%s: %s%s%s.", verdict_fields_name(c->verdict), c->devices,
 				  *numbers ? ", " : "", numbers);
 	chart.y_name = xstrdup(name.text);
 	chart.y_unit = xstrdup(c->unit);

@@ -33,7 +33,8 @@ static int acceptance_checks_by_margin(const void *a, const void *b)
 
 static struct formatted acceptance_checks_quantity(const struct verdict_check *c, double value)
 {
-	return check_counts(c) ? format_text("%.0f", value) : format_quantity(value, c->unit);
+	return verdict_check_counts(c) ? format_text("%.0f", value)
+				       : format_quantity(value, c->unit);
 }
 
 static void acceptance_checks_add_row(const struct acceptance *a, struct tree *rows,
@@ -47,7 +48,7 @@ static void acceptance_checks_add_row(const struct acceptance *a, struct tree *r
 	struct text origin = TEXT_EMPTY;
 
 	acceptance_set_words(row, acceptance_kind(c->verdict), acceptance_symbol(c->verdict),
-			     c->wrong ? "WRONG" : verdict_name(c->verdict));
+			     c->wrong ? "WRONG" : verdict_fields_name(c->verdict));
 	tree_text(row, "allowed", c->accepted && c->verdict != VERDICT_PASS ? "accepted" : "");
 	view_text(row, "limit", strcmp(c->limit, "run") == 0 ? "" : c->limit);
 	view_text(row, "devices", *c->devices ? c->devices : "the machine");
@@ -157,7 +158,8 @@ static void acceptance_checks_add_limit(const struct acceptance *a, struct tree 
 
 	for (int v = 0; v < VERDICT_COUNT; v++)
 		if (r->counts[v])
-			format_list(&words, "%zu %s", r->counts[v], verdict_name((enum verdict)v));
+			format_list(&words, "%zu %s", r->counts[v],
+				    verdict_fields_name((enum verdict)v));
 	view_text(row, "limit", r->first->limit);
 	view_text(row, "metric", presented_metric_title(&view, r->first->metric).text);
 	view_text(row, "bound", r->first->bound_text);

@@ -239,8 +239,8 @@ void acceptance_tables_aspects(const struct acceptance *a, struct tree *page)
 		view_text(row, "serial", v->devices[i].serial);
 		cells = tree_list(row, "cells");
 		for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
-			acceptance_tables_aspects_add_cell(device_aspect(&v->devices[i],
-									 (enum aspect)k),
+			acceptance_tables_aspects_add_cell(verdict_device_aspect(&v->devices[i],
+										 (enum aspect)k),
 							   (enum aspect)k, cells);
 	}
 	acceptance_tables_fold(page, "aspect_tables", rows, "detail");

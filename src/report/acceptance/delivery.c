@@ -106,7 +106,7 @@ static void delivery_add_sentence(struct tree *list, const char *host,
 
 	view_text(item, "host", host);
 	tree_text(item, "symbol", acceptance_symbol(r->verdict));
-	tree_text(item, "word", verdict_name(r->verdict));
+	tree_text(item, "word", verdict_fields_name(r->verdict));
 	view_text(item, "text", r->text);
 	view_text(item, "remedy", with_remedy ? r->remedy : "");
 }
@@ -133,7 +133,7 @@ static void delivery_add_details(struct tree *item, const char *host, const stru
 		cells = tree_list(row, "cells");
 		for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++) {
 			const struct aspect_judgement *a =
-				device_aspect(&v->devices[i], (enum aspect)k);
+				verdict_device_aspect(&v->devices[i], (enum aspect)k);
 			bool judged = a && a->judged && isfinite(a->margin);
 
 			tree_text(acceptance_tables_add_aspect(a, (enum aspect)k, cells), "detail",

@@ -116,7 +116,7 @@ static double claims_sample_half(const struct claim_found *f)
 {
 	const struct metric_value *m = f->metric;
 	const struct series *s = m->series && *m->series ? case_series(f->c, m->series) : NULL;
-	double half = metric_sample_half(m);
+	double half = observation_metric_sample_half(m);
 
 	if (half >= 0)
 		return half;
@@ -134,17 +134,17 @@ static double claims_half_of(const struct claim_found *f)
 {
 	const struct metric_value *m = f->metric;
 	enum figure_kind kind = figure_kind_of(m, f->c, result_device(f->result, f->c->device));
-	struct repeat repeat = figure_repeat(kind);
+	struct repeat repeat = figure_kind_repeat(kind);
 	bool several = m->launch_count > 1;
 
-	if (metric_is_exact(m) || !(m->value > 0))
+	if (figure_kind_metric_is_exact(m) || !(m->value > 0))
 		return 0;
 	for (size_t i = 0; i < m->launch_count; i++)
 		several = several && m->launches[i] > 0 && isfinite(m->launches[i]);
-	return root_sum_square(NORMAL_95 * figure_visit_spread(kind),
-			       estimate_launches(several ? m->launches : &m->value,
-						 several ? m->launch_count : 1,
-						 claims_sample_half(f), &repeat)
+	return root_sum_square(NORMAL_95 * figure_kind_visit_spread(kind),
+			       stats_estimate_launches(several ? m->launches : &m->value,
+						       several ? m->launch_count : 1,
+						       claims_sample_half(f), &repeat)
 				       .half_both);
 }
 

@@ -79,7 +79,7 @@ static const char *claims_read_text_of(struct claims_reading *r, const char *key
 /* Reports an invalid value of a key. */
 static void claims_read_bad_value(struct claims_reading *r, const char *key, const char *why)
 {
-	const struct entry *entry = section_entry(r->own, key);
+	const struct entry *entry = document_section_entry(r->own, key);
 
 	document_problem(r->document, entry->place, "[measure %s] %s = %.100s: %s", r->own->name,
 			 key, entry->value, why);
@@ -90,7 +90,7 @@ static enum status claims_read_point(struct claims_reading *r, struct limit *lim
 				     const char *name, const char **where, struct error *err)
 {
 	const struct document_section *points = document_find(r->document, "points", "", "");
-	const struct entry *point = section_entry(points, name);
+	const struct entry *point = document_section_entry(points, name);
 	size_t count = points ? points->count : 0;
 	const char **names = xcalloc(count + 1, sizeof(*names));
 	struct text text = TEXT_EMPTY;
@@ -101,7 +101,7 @@ static enum status claims_read_point(struct claims_reading *r, struct limit *lim
 		error_set(err, STATUS_USAGE, "[points] has no '%.60s'%s", name,
 			  hint_for(name, names).text);
 	else
-		conditions_read(limit, point->value, err);
+		plan_limit_conditions_read(limit, point->value, err);
 	for (size_t i = 0; err->status == STATUS_OK && i < limit->condition_count; i++) {
 		const struct condition *c = &limit->conditions[i];
 
@@ -184,7 +184,7 @@ static double claims_read_bound(struct claims_reading *r, const struct claim_mea
 		return none;
 	if (!ratio)
 		limit_read_metric(&limit, r->schema, m->terms[0].metric, &err);
-	if (bound_read(&limit.min, text, limit.metric, &err) == STATUS_OK &&
+	if (plan_limit_bound_read(&limit.min, text, limit.metric, &err) == STATUS_OK &&
 	    limit.min.kind != BOUND_ABSOLUTE)
 		error_set(&err, STATUS_USAGE, "a claim compares its measures with numbers only");
 	if (err.status != STATUS_OK)

@@ -148,7 +148,8 @@ static void cohort_page_matrix_row(const struct matrix *m, size_t host, struct t
 	for (size_t s = 0; s < m->section_count; s++) {
 		const struct cohort_cell *c = cohort_page_matrix_cell_at(m, host, s);
 
-		view_heat_cell(fleet_percent(c->slowest ? c->slowest->residual : c->offset),
+		view_heat_cell(fleet_findings_percent(c->slowest ? c->slowest->residual
+								 : c->offset),
 			       c->slow, c->slowest ? c->slowest->devices : "", tree_item(cells));
 	}
 }
@@ -258,7 +259,7 @@ static void cohort_page_add_strip(const struct fleet *f, size_t index, struct tr
 	const struct fleet_cohort *c = &f->cohorts[index];
 	const struct history_series *s = f->members[c->first].series;
 	struct tree *map = tree_item(list);
-	char *kinds = fleet_kinds_words(f, c);
+	char *kinds = fleet_findings_kinds_words(f, c);
 	struct strip_ends ends = { -STRIP_LEAST, STRIP_LEAST };
 
 	for (size_t i = c->first; i < c->first + c->count; i++)
@@ -429,7 +430,8 @@ static char *cohort_page_title(const struct fleet *f)
 		char *name = node_page_cohort_finding_name(f, x);
 
 		format_list(&list, "%s by %.1f\u00a0%% in %s", name,
-			    100 * fleet_percent(x->deficit), f->members[x->member].series->section);
+			    100 * fleet_findings_percent(x->deficit),
+			    f->members[x->member].series->section);
 		free(name);
 	}
 	text_addf(&out, "%zu of %zu node%s %s slow", nodes, f->host_count,

@@ -47,12 +47,12 @@ static char *node_page_title(const struct fleet *f, const struct fleet_subject *
 			continue;
 		name = node_page_cohort_finding_name(f, x);
 		title = xasprintf("%s is %.1f\u00a0%% slower than the others in %s", name,
-				  100 * fleet_percent(x->deficit),
+				  100 * fleet_findings_percent(x->deficit),
 				  f->members[x->member].series->section);
 		free(name);
 		return title;
 	}
-	return fleet_subject_name(f, subject);
+	return fleet_findings_subject_name(f, subject);
 }
 
 void node_page_cohort_findings_show(const struct fleet *f, const struct fleet_subject *subject,
@@ -74,7 +74,7 @@ void node_page_cohort_findings_show(const struct fleet *f, const struct fleet_su
 		map = tree_item(list);
 		tree_text(map, "kind", x->decision ? "skipped" : "failed");
 		tree_text(map, "symbol", x->decision ? "○" : "✗");
-		view_text_owned(map, "subject", fleet_subject_words(f, x));
+		view_text_owned(map, "subject", fleet_findings_subject_words(f, x));
 		view_text_owned(map, "words", fleet_finding_words(f, x));
 	}
 	tree_textf(page, "more_findings",
@@ -185,7 +185,7 @@ static void node_page_draw_course(const struct node_page *p, const struct course
 				    "around this "
 				    "one: the 95 %% interval of its difference to their median.",
 				    other, other);
-	chart.finding = course_words(p->fleet, p->subject, x);
+	chart.finding = fleet_findings_course_words(p->fleet, p->subject, x);
 	chart.x_name = xasprintf("days before %s", last);
 	chart.x_unit = xstrdup("");
 	chart.y_name = xstrdup("to the others' mean level");
@@ -224,13 +224,13 @@ static void node_page_draw_devices(const struct node_page *p, struct tree *chart
 		if (p->subject->machine || x->kind != FLEET_DEVICE ||
 		    !fleet_finding_is_about(p->fleet, x, p->subject))
 			continue;
-		count = fleet_courses(p->fleet, &subject, &courses);
+		count = fleet_findings_courses(p->fleet, &subject, &courses);
 		device.subject = &subject;
 		for (size_t k = 0; k < count; k++)
 			if (courses[k].cohort == x->cohort)
 				node_page_draw_course(&device, &courses[k], member->devices,
 						      charts);
-		courses_release(courses, count);
+		fleet_findings_courses_release(courses, count);
 	}
 }
 
@@ -242,7 +242,7 @@ enum status node_page_write(const struct fleet *f, const struct fleet_subject *s
 	struct tree *rows = tree_list(p.tree, "rows"), *charts = tree_list(p.tree, "charts");
 	char *title = node_page_title(f, subject);
 
-	p.count = fleet_courses(f, subject, &courses);
+	p.count = fleet_findings_courses(f, subject, &courses);
 	p.courses = courses;
 	view_text(p.tree, "title", options->title ? options->title : title);
 	tree_list(p.tree, "warnings");
@@ -251,7 +251,7 @@ enum status node_page_write(const struct fleet *f, const struct fleet_subject *s
 	for (size_t i = 0; i < p.count; i++) {
 		const struct history_series *s = node_page_course_series(&p, &courses[i]);
 		struct tree *map = tree_item(rows);
-		char *words = course_words(p.fleet, p.subject, &courses[i]);
+		char *words = fleet_findings_course_words(p.fleet, p.subject, &courses[i]);
 
 		view_text(map, "case", s->point);
 		tree_text(map, "metric", format_metric(s->metric).text);
@@ -270,7 +270,7 @@ enum status node_page_write(const struct fleet *f, const struct fleet_subject *s
 			node_page_draw_course(&p, &p.courses[i], "", charts);
 	}
 	tree_textf(p.tree, "row_count", "%zu cases", rows->count);
-	courses_release(courses, p.count);
+	fleet_findings_courses_release(courses, p.count);
 	free(title);
 	return html_write("node", options, p.tree, err);
 }

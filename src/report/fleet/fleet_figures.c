@@ -88,9 +88,9 @@ static int fleet_figures_checks_by_badness(const void *a, const void *b)
 	const struct verdict_check *p = *(const struct verdict_check *const *)a,
 				   *q = *(const struct verdict_check *const *)b;
 
-	return check_is_worse(p, q)   ? -1
-	       : check_is_worse(q, p) ? 1
-				      : strcmp(p->devices, q->devices);
+	return verdict_check_is_worse(p, q)   ? -1
+	       : verdict_check_is_worse(q, p) ? 1
+					      : strcmp(p->devices, q->devices);
 }
 
 static void fleet_figures_add_row(struct chart_series *rows, const char *name, const double *values,

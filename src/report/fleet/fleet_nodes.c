@@ -53,12 +53,12 @@ static struct fleet_node *fleet_nodes_node_of(const struct fleet_nodes *nodes, c
 static void fleet_node_add_check(struct fleet_node *n, const struct verdict_check *c)
 {
 	n->checks++;
-	n->judged += check_is_judged(c);
+	n->judged += verdict_check_is_judged(c);
 	n->passed += c->verdict == VERDICT_PASS;
 	if (!acceptance_is_bad(c))
 		return;
 	n->bad++;
-	if (!n->worst || check_is_worse(c, n->worst))
+	if (!n->worst || verdict_check_is_worse(c, n->worst))
 		n->worst = c;
 }
 
@@ -73,8 +73,8 @@ static void fleet_nodes_device_add_check(const struct fleet_node *n, const char 
 
 		if (strncmp(d->info->id, device, length) || d->info->id[length])
 			continue;
-		d->judged = d->judged || check_is_judged(c);
-		if (acceptance_is_bad(c) && (!d->worst || check_is_worse(c, d->worst)))
+		d->judged = d->judged || verdict_check_is_judged(c);
+		if (acceptance_is_bad(c) && (!d->worst || verdict_check_is_worse(c, d->worst)))
 			d->worst = c;
 	}
 }
@@ -186,8 +186,9 @@ static int fleet_nodes_by_need(const void *a, const void *b)
 	if (fleet_node_rank(p) != fleet_node_rank(q))
 		return fleet_node_rank(p) > fleet_node_rank(q) ? -1 : 1;
 	if (p->worst && q->worst &&
-	    check_is_worse(p->worst, q->worst) != check_is_worse(q->worst, p->worst))
-		return check_is_worse(p->worst, q->worst) ? -1 : 1;
+	    verdict_check_is_worse(p->worst, q->worst) !=
+		    verdict_check_is_worse(q->worst, p->worst))
+		return verdict_check_is_worse(p->worst, q->worst) ? -1 : 1;
 	if (p->deficit != q->deficit)
 		return p->deficit > q->deficit ? -1 : 1;
 	return strcmp(p->node->name, q->node->name);
@@ -198,13 +199,13 @@ const char *fleet_node_word(const struct fleet_node *n)
 	if (fleet_node_rank(n) == 5)
 		return "WRONG";
 	if (n->worst && n->worst->verdict == VERDICT_FAIL)
-		return verdict_name(VERDICT_FAIL);
+		return verdict_fields_name(VERDICT_FAIL);
 	if (n->node->status != NODE_OK)
 		return node_status_name(n->node->status);
 	if (n->error_cases)
-		return verdict_name(VERDICT_ERROR);
+		return verdict_fields_name(VERDICT_ERROR);
 	if (n->worst)
-		return verdict_name(n->worst->verdict);
+		return verdict_fields_name(n->worst->verdict);
 	return n->judged ? "OK" : "NOT JUDGED";
 }
 
@@ -241,12 +242,12 @@ static void fleet_node_show_reason(const struct result *r, const struct verdict_
 {
 	const struct device_info *d = strchr(c->devices, ',') ? NULL : result_device(r, c->devices);
 	struct tree *item = tree_item(list);
-	char *numbers = check_numbers(c), *devices = fleet_nodes_devices_text(c->devices);
+	char *numbers = verdict_check_numbers(c), *devices = fleet_nodes_devices_text(c->devices);
 
 	view_text(item, "device", devices);
 	view_text(item, "uuid", d ? d->uuid : "");
 	view_text(item, "serial", d ? d->serial : "");
-	tree_text(item, "word", verdict_name(c->verdict));
+	tree_text(item, "word", verdict_fields_name(c->verdict));
 	tree_text(item, "symbol", acceptance_symbol(c->verdict));
 	view_text(item, "what",
 		  *c->point                      ? c->point
@@ -272,17 +273,17 @@ static void fleet_nodes_keep_reason(struct reasons *w, const struct verdict_chec
 
 	for (size_t i = 0; i < w->count; i++)
 		if (strcmp(w->worst[i]->devices, c->devices) == 0) {
-			if (!check_is_worse(c, w->worst[i]))
+			if (!verdict_check_is_worse(c, w->worst[i]))
 				return;
 			at = i;
 			break;
 		}
 	if (at == w->count) {
-		if (w->count == MOST_REASONS && !check_is_worse(c, w->worst[--at]))
+		if (w->count == MOST_REASONS && !verdict_check_is_worse(c, w->worst[--at]))
 			return;
 		w->count = at + 1;
 	}
-	for (; at && check_is_worse(c, w->worst[at - 1]); at--)
+	for (; at && verdict_check_is_worse(c, w->worst[at - 1]); at--)
 		w->worst[at] = w->worst[at - 1];
 	w->worst[at] = c;
 }
@@ -351,7 +352,7 @@ static struct fleet_mark fleet_nodes_device_mark(const struct fleet_node *n,
 	if (d->worst)
 		return (struct fleet_mark){ acceptance_kind(d->worst->verdict),
 					    acceptance_symbol(d->worst->verdict),
-					    verdict_name(d->worst->verdict) };
+					    verdict_fields_name(d->worst->verdict) };
 	if (n->node->status != NODE_OK || n->node->finished < n->node->planned)
 		return (struct fleet_mark){ "skipped", "○", "not all measured" };
 	if (!d->judged)

@@ -148,7 +148,7 @@ static void view_changes_show_figures(const struct changes *k, struct tree *map,
 	tree_text(map, "kind", view_changes_row_kind(row));
 	tree_textf(map, "word", "%s%s",
 		   row->possible && view_changes_is_change(row) ? "possibly " : "",
-		   change_name(row->change));
+		   compare_change_name(row->change));
 	tree_text(map, "a", view_changes_value_of(row->a, unit, percent).text);
 	tree_text(map, "b", view_changes_value_of(row->b, unit, percent).text);
 	half = (row->high - row->low) / 2 / row->ratio;
@@ -331,7 +331,8 @@ static void view_changes_show_inside(const struct changes *k, size_t first, cons
 			view_changes_show_figures(k, tree_item(inside), &k->c->rows[i]);
 	for (int i = 0; i < CHANGE_COUNT; i++)
 		if (counts[i])
-			format_list(&words, "%zu %s", counts[i], change_name((enum change)i));
+			format_list(&words, "%zu %s", counts[i],
+				    compare_change_name((enum change)i));
 	tree_flag(map, "several", count > 1);
 	tree_textf(map, "device_count", "%zu", count);
 	tree_text_owned(map, "device_words", text_detach(&words));
@@ -365,17 +366,18 @@ static void view_changes_name_folds(const struct folds *folds)
 {
 	for (size_t i = 0; i < folds->count; i++) {
 		struct tree *fold = folds->list->children[i];
-		char *words = strcmp(folds->names[i], GROUPED) == 0
-				      ? xasprintf("%zu not comparable between sessions",
-						  folds->rows[i]->count)
-			      : strcmp(folds->names[i], MISSING) == 0
-				      ? xasprintf("%zu without a value to compare with",
-						  folds->rows[i]->count)
-			      : *folds->names[i] ? xasprintf("%s: %zu %s", folds->names[i],
-							     folds->rows[i]->count,
-							     change_name(CHANGE_INCONCLUSIVE))
-						 : xasprintf("%zu more figures that were decided",
-							     folds->rows[i]->count);
+		char *words =
+			strcmp(folds->names[i], GROUPED) == 0
+				? xasprintf("%zu not comparable between sessions",
+					    folds->rows[i]->count)
+			: strcmp(folds->names[i], MISSING) == 0
+				? xasprintf("%zu without a value to compare with",
+					    folds->rows[i]->count)
+			: *folds->names[i]
+				? xasprintf("%s: %zu %s", folds->names[i], folds->rows[i]->count,
+					    compare_change_name(CHANGE_INCONCLUSIVE))
+				: xasprintf("%zu more figures that were decided",
+					    folds->rows[i]->count);
 
 		view_text_owned(fold, "fold_words", words);
 	}
@@ -426,7 +428,7 @@ static void view_changes_show_rows(const struct changes *k, struct tree *map)
 	}
 	free(done);
 	view_changes_name_folds(&folds);
-	tree_flag(map, "has_changed", count != 0 && !comparison_is_empty(k->c));
+	tree_flag(map, "has_changed", count != 0 && !compare_whole_is_empty(k->c));
 	tree_flag(map, "has_decided", shown->count != 0);
 	tree_textf(map, "left_out", left_out ? "%zu" : "", left_out);
 }
@@ -605,7 +607,7 @@ char *view_changes(const struct view *view, struct tree *page)
 			break;
 		free(finding);
 		finding = view_changes_show_comparison(view, r, &comparison, tree_item(list));
-		comparison_release(&comparison);
+		compare_json_comparison_release(&comparison);
 	}
 	tree_flag(page, "one_change", list->count == 1);
 	if (list->count == 1)

@@ -66,7 +66,7 @@ static struct skip_group *view_problems_skip_group_of(struct skip_groups *groups
 						      const struct case_result *c)
 {
 	const char *reason = view_string(c->reason), *suite = view_string(c->suite);
-	char *common = case_common_reason(c);
+	char *common = result_outcome_case_common_reason(c);
 	struct skip_group *group;
 
 	for (size_t g = 0; g < groups->count; g++) {

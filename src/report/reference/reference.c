@@ -246,7 +246,8 @@ static void report_reference_add_case(struct report_reference *r, size_t run,
 	for (size_t m = 0; card && m < c->metric_count; m++) {
 		const struct metric_value *metric = &c->metrics[m];
 		const struct sheet_row *sheet =
-			sheet_row_of_case(shown.sheet, c, view_string(metric->name), source->info);
+			quantity_sheet_row_of_case(shown.sheet, c, view_string(metric->name),
+						   source->info);
 		const struct quantity *q =
 			sheet && sheet->quantity ? quantity_find(sheet->quantity) : NULL;
 		double factor = sheet && sheet->factor != 0 ? sheet->factor : 1;
@@ -359,8 +360,8 @@ double report_reference_of_source(const struct report_reference *r, const struct
 		for (size_t m = 0; c->status == CASE_OK && m < c->metric_count; m++) {
 			const struct metric_value *metric = &c->metrics[m];
 			const struct sheet_row *sheet =
-				sheet_row_of_case(shown.sheet, c, view_string(metric->name),
-						  from->info);
+				quantity_sheet_row_of_case(shown.sheet, c,
+							   view_string(metric->name), from->info);
 			double value =
 				metric->value * (sheet && sheet->factor != 0 ? sheet->factor : 1);
 

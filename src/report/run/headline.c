@@ -338,9 +338,10 @@ bool headline_peak(const struct headline *h, const struct selected_case *selecte
 	const struct gpu *gpu = info ? gpus_by_device(info->name) : NULL;
 	const struct presentation shown =
 		view_presentation(h->selection.view, view_string(selected->c->suite));
-	const struct sheet_row *row = gpu ? sheet_row_of_case(shown.sheet, selected->c,
-							      view_string(selected->m->name), info)
-					  : NULL;
+	const struct sheet_row *row =
+		gpu ? quantity_sheet_row_of_case(shown.sheet, selected->c,
+						 view_string(selected->m->name), info)
+		    : NULL;
 	const struct metric *metric =
 		presented_metric(h->selection.view, view_string(selected->m->name));
 	struct quantity q;

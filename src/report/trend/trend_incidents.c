@@ -15,7 +15,7 @@
 static char *trend_incidents_found_words(const struct trend_change *c)
 {
 	if (c->found != FOUND_BY_NIGHTS)
-		return trend_found_words(c);
+		return trend_news_found_words(c);
 	return xasprintf("odds over %s to 1",
 			 format_power_of_ten(pow(10, trend_odds_power(c))).text);
 }
@@ -30,7 +30,7 @@ static void trend_incidents_add_change_words(struct text *out, const struct tren
 	if (trend_percent(c) - least >= 0.05)
 		text_addf(out, "%.1f to ", least);
 	text_addf(out, "%.1f\u00a0%% %s since %s", trend_percent(c),
-		  trend_direction(row->better, c->ratio), moment);
+		  trend_news_direction(row->better, c->ratio), moment);
 }
 
 static char *trend_incidents_change_words(const struct trend_row *row, const struct trend_change *c)
@@ -39,7 +39,7 @@ static char *trend_incidents_change_words(const struct trend_row *row, const str
 	     *how = trend_incidents_found_words(c);
 	struct text out = TEXT_EMPTY;
 
-	text_addf(&out, "%s: ", change_state_name(c->state));
+	text_addf(&out, "%s: ", trend_change_state_name(c->state));
 	trend_incidents_add_change_words(&out, row, c, trend_percent(c));
 	text_addf(&out, ", %s → %s; %s%s%s", format_quantity(c->before, row->unit).text,
 		  format_quantity(c->after, row->unit).text, how, decision ? "; " : "",
@@ -55,12 +55,12 @@ char *trend_incidents_state_words(const struct trend_row *row)
 	struct text out = TEXT_EMPTY;
 
 	if (row->news == TREND_WARNS)
-		return trend_warning_words(row->beyond, row->beyond_by, row->band);
+		return trend_news_warning_words(row->beyond, row->beyond_by, row->band);
 	if (row->news == TREND_ANEW)
 		return xstrdup(row->seams[row->seam_count - 1].words);
 	if (!c)
 		return xstrdup(row->young ? "cannot tell yet" : "no change");
-	text_addf(&out, "%s: ", change_state_name(c->state));
+	text_addf(&out, "%s: ", trend_change_state_name(c->state));
 	trend_incidents_add_change_words(&out, row, c, trend_percent(c));
 	return text_detach(&out);
 }
@@ -155,7 +155,7 @@ static void trend_incidents_add_differences(const struct trend_page *p, int64_t 
 
 	if (after == said)
 		return;
-	history_differences(p->history, before, after, &found, p->err);
+	trend_news_differences(p->history, before, after, &found, p->err);
 	for (size_t i = 0; i < found.count; i++) {
 		struct tree *fact = tree_item(list);
 
@@ -163,7 +163,7 @@ static void trend_incidents_add_differences(const struct trend_page *p, int64_t 
 		view_text(fact, "was", found.items[i].before);
 		view_text(fact, "is", found.items[i].after);
 	}
-	fact_differences_release(&found);
+	trend_news_fact_differences_release(&found);
 }
 
 static const char *trend_incidents_class_kind(enum trend_class class)

@@ -84,7 +84,7 @@ static void trend_page_add_seams(const struct trend_page *p)
 	struct tree *list = tree_list(p->tree, "since");
 
 	for (size_t i = 0; i < p->rows.seams.count; i++) {
-		char *words = seam_group_words(&p->rows.seams.items[i]);
+		char *words = trend_news_seam_group_words(&p->rows.seams.items[i]);
 
 		words[0] = (char)toupper((unsigned char)words[0]);
 		tree_item_text(list, view_string(words));
@@ -117,7 +117,7 @@ static void trend_page_set_advice(const struct trend_page *p, const struct incid
 		text_addf(&out, "Run again: %d runs at a new level confirm a change.",
 			  CHANGE_MIN_SEGMENT);
 	if (c && worst->rows[0]->news <= TREND_BETTER)
-		history_differences(p->history, c->night_before, c->night, &found, p->err);
+		trend_news_differences(p->history, c->night_before, c->night, &found, p->err);
 	for (size_t i = 0; i < found.count && i < MOST_FACTS; i++)
 		text_addf(&out, "%s%s %s → %s",
 			  i ? ", " : "Look first at what else changed: ", found.items[i].name,
@@ -132,7 +132,7 @@ static void trend_page_set_advice(const struct trend_page *p, const struct incid
 			  "Compare clocks, power limit and temperatures: gpuproof compare, runs %s "
 			  "and %s.",
 			  trend_page_run_id(p, c->night_before), trend_page_run_id(p, c->night));
-	fact_differences_release(&found);
+	trend_news_fact_differences_release(&found);
 	view_text_owned(p->tree, "advice", text_detach(&out));
 }
 
@@ -144,7 +144,7 @@ static char *trend_page_title(const struct trend_page *p, const struct incident 
 	char *worst = count && incidents[0].rows[0]->news <= TREND_BETTER
 			      ? incident_words(p, &incidents[0])
 			      : NULL;
-	char *hosts = history_hosts(&p->nights);
+	char *hosts = trend_news_hosts(&p->nights);
 	size_t more = 0;
 	char *title;
 
@@ -209,8 +209,8 @@ static void trend_page_add_table(const struct trend_page *p, size_t first, bool 
 static void trend_page_add_missed_days(const struct trend_page *p)
 {
 	int64_t missing[MOST_MISSED];
-	size_t count = history_missed(&p->nights, missing);
-	char date[16], last[16], *hosts = history_hosts(&p->nights);
+	size_t count = trend_news_missed(&p->nights, missing);
+	char date[16], last[16], *hosts = trend_news_hosts(&p->nights);
 	struct tree *list;
 
 	tree_textf(p->tree, "missed_count", "%zu", count);

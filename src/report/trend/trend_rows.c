@@ -101,8 +101,8 @@ static bool trend_rows_take_seams(const struct trend_collecting *c, struct trend
 			.time = trend_rows_time_of(s->day, t->points[s->at]->minute),
 			.night = s->night,
 			.night_before = s->night_before,
-			.what = seam_what(c->history, s->epoch_before, s->epoch, c->err),
-			.words = told ? trend_seam_words(s, better) : NULL
+			.what = trend_news_seam_what(c->history, s->epoch_before, s->epoch, c->err),
+			.words = told ? trend_news_seam_words(s, better) : NULL
 		};
 		anew = anew || told;
 	}
@@ -152,7 +152,7 @@ static void trend_rows_add(struct trend_collecting *c, const struct history_seri
 		.band = t->band
 	};
 	row->news = trend_rows_class_of(t, trend_rows_take_seams(c, row, t, s->better));
-	seam_groups_add(&c->rows->seams, c->history, s, t, c->err);
+	trend_news_seam_groups_add(&c->rows->seams, c->history, s, t, c->err);
 	row->changes = xcalloc(t->change_count + 1, sizeof(*row->changes));
 	if (t->change_count)
 		memcpy(row->changes, t->changes, t->change_count * sizeof(*row->changes));
@@ -164,7 +164,7 @@ static void trend_rows_add(struct trend_collecting *c, const struct history_seri
 	}
 	c->rows->silent +=
 		!row->young && row->news == TREND_QUIET && trend_rows_is_silent(t, c->rows->last);
-	trend_count(&c->rows->summary, t);
+	trend_news_count(&c->rows->summary, t);
 }
 
 static void trend_rows_visit(void *context, const struct history_series *s)
@@ -263,14 +263,14 @@ enum status trend_rows_collect(struct store *history, const struct history_filte
 		if (out->last - out->first >= TREND_NIGHTS)
 			out->first = out->last - TREND_NIGHTS + 1;
 	}
-	if (store_places(history, &c.places, err) == STATUS_OK &&
+	if (store_nights_places(history, &c.places, err) == STATUS_OK &&
 	    trend_prior_learn(&c.prior, history, filter, err) == STATUS_OK) {
 		placed.places = &c.places;
 		c.notes = &placed;
 		store_each_series(history, filter, trend_rows_visit, &c, err);
 		trend_pools_find(&out->pools, &placed);
 		for (size_t i = 0; i < out->pools.count; i++)
-			trend_count_changes(&out->summary, &out->pools.items[i].trend);
+			trend_news_count_changes(&out->summary, &out->pools.items[i].trend);
 	}
 	out->looked_at = c.prior.series;
 	out->odds_limit = trend_prior_limit(&c.prior);
@@ -300,7 +300,7 @@ void trend_rows_release(struct trend_rows *rows)
 		}
 		free(row->seams);
 	}
-	seam_groups_release(&rows->seams);
+	trend_news_seam_groups_release(&rows->seams);
 	trend_pools_release(&rows->pools);
 	free(rows->items);
 	memset(rows, 0, sizeof(*rows));

@@ -54,7 +54,7 @@ const struct metric *presented_metric(const struct view *view, const char *name)
 				return m;
 		}
 	}
-	return metric_find(name);
+	return schema_metric_find(name);
 }
 
 struct formatted presented_metric_title(const struct view *view, const char *name)

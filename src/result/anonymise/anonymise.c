@@ -54,7 +54,7 @@ enum status anonymiser_init(struct anonymiser *a, const char *key_file, struct e
 	return STATUS_OK;
 }
 
-static char *pseudonym(const struct anonymiser *a, const char *kind, const char *name)
+static char *anonymise_pseudonym(const struct anonymiser *a, const char *kind, const char *name)
 {
 	if (!*name)
 		return xstrdup("");
@@ -82,7 +82,7 @@ static bool anonymise_is_plain(const char *text)
 }
 
 /* True if a line of a shipped config or of shipped limits begins and ends this way. */
-static bool is_shipped_line(const char *begin, const char *end)
+static bool anonymise_is_shipped_line(const char *begin, const char *end)
 {
 	const struct embedded_file *const tables[] = { embedded_configs, embedded_limits };
 	const size_t length = strlen(begin), tail = strlen(end);
@@ -101,16 +101,17 @@ static bool is_shipped_line(const char *begin, const char *end)
 }
 
 /* Label of a suite section, or name of a limit: kept if a shipped config has it. */
-static char *rewrite_label(const struct anonymiser *a, const char *kind, const char *label)
+static char *anonymise_rewrite_label(const struct anonymiser *a, const char *kind,
+				     const char *label)
 {
 	bool limit = strcmp(kind, "limit") == 0;
 	char *begin = xasprintf(limit ? "[limit %s]" : "[suite ", label);
 	char *end = xasprintf(limit ? "" : " %s]", label);
-	bool kept = (limit && strcmp(label, "run") == 0) || is_shipped_line(begin, end);
+	bool kept = (limit && strcmp(label, "run") == 0) || anonymise_is_shipped_line(begin, end);
 
 	free(begin);
 	free(end);
-	return kept ? xstrdup(label) : pseudonym(a, kind, label);
+	return kept ? xstrdup(label) : anonymise_pseudonym(a, kind, label);
 }
 
 /* "--set", without its value */
@@ -120,7 +121,7 @@ static bool anonymise_is_option(const char *place)
 }
 
 /* Name of a config, of limits, or a place: "quick", "limits/h200.ini:12", "--set", "default". */
-static char *rewrite_file(const struct anonymiser *a, const char *place)
+static char *anonymise_rewrite_file(const struct anonymiser *a, const char *place)
 {
 	const char *colon = strrchr(place, ':');
 	const char *end = strchr(place, '\0');
@@ -133,7 +134,7 @@ static char *rewrite_file(const struct anonymiser *a, const char *place)
 	bool kept = strcmp(place, "default") == 0 || anonymise_is_option(place) ||
 		    embedded_find(embedded_limits, base) ||
 		    (!limits && embedded_find(embedded_configs, base));
-	char *word = kept ? xstrdup(file) : pseudonym(a, "file", file);
+	char *word = kept ? xstrdup(file) : anonymise_pseudonym(a, "file", file);
 	char *out = xasprintf("%s%s", word, line);
 
 	free(word);
@@ -143,12 +144,12 @@ static char *rewrite_file(const struct anonymiser *a, const char *place)
 }
 
 /* "suite transfer big", "limit tight" */
-static char *rewrite_section(const struct anonymiser *a, const char *section)
+static char *anonymise_rewrite_section(const struct anonymiser *a, const char *section)
 {
 	const char *label = text_starts_with(section, "suite ") ? strchr(section + 6, ' ') : NULL;
 	bool limit = text_starts_with(section, "limit ");
 	const char *name = limit ? section + 6 : label ? label + 1 : strchr(section, '\0');
-	char *word = rewrite_label(a, limit ? "limit" : "label", name);
+	char *word = anonymise_rewrite_label(a, limit ? "limit" : "label", name);
 	char *out = xasprintf("%.*s%s", (int)(name - section), section, word);
 
 	free(word);
@@ -156,7 +157,7 @@ static char *rewrite_section(const struct anonymiser *a, const char *section)
 }
 
 /* "label:big|small, size:64MiB": with its labels replaced. */
-static char *rewrite_where(const struct anonymiser *a, const char *where)
+static char *anonymise_rewrite_where(const struct anonymiser *a, const char *where)
 {
 	struct text out = TEXT_EMPTY;
 	bool labels = false;
@@ -164,7 +165,8 @@ static char *rewrite_where(const struct anonymiser *a, const char *where)
 	while (*where) {
 		size_t n = strcspn(where, ",|:");
 		char *part = text_trimmed(where, n);
-		char *word = labels ? rewrite_label(a, "label", part) : xstrndup(where, n);
+		char *word =
+			labels ? anonymise_rewrite_label(a, "label", part) : xstrndup(where, n);
 
 		text_add(&out, word);
 		labels =
@@ -178,19 +180,20 @@ static char *rewrite_where(const struct anonymiser *a, const char *where)
 	return text_detach(&out);
 }
 
-static char *rewrite_value(const struct anonymiser *a, const char *key, const char *value)
+static char *anonymise_rewrite_value(const struct anonymiser *a, const char *key, const char *value)
 {
 	char *line = xasprintf("%s = %s", key, value), *known;
 
-	if (is_shipped_line(line, "")) {
+	if (anonymise_is_shipped_line(line, "")) {
 		known = xstrdup(value);
-	} else if (anonymise_listed(anonymise_named_keys, key)) {
-		known = pseudonym(a, key, value);
+	} else if (anonymise_rules_listed(anonymise_named_keys, key)) {
+		known = anonymise_pseudonym(a, key, value);
 	} else {
-		known = strcmp(key, "where") == 0 ? rewrite_where(a, value) : xstrdup(value);
+		known = strcmp(key, "where") == 0 ? anonymise_rewrite_where(a, value)
+						  : xstrdup(value);
 		if (!anonymise_is_plain(known)) {
 			free(known);
-			known = pseudonym(a, "value", value);
+			known = anonymise_pseudonym(a, "value", value);
 		}
 	}
 	free(line);
@@ -198,7 +201,7 @@ static char *rewrite_value(const struct anonymiser *a, const char *key, const ch
 }
 
 /* Keeps sections and settings of an INI file; leaves out everything else, including comments. */
-static char *rewrite_ini(const struct anonymiser *a, const char *text)
+static char *anonymise_rewrite_ini(const struct anonymiser *a, const char *text)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -213,12 +216,12 @@ static char *rewrite_ini(const struct anonymiser *a, const char *text)
 		value = text_trimmed(line + equals, strlen(line + equals));
 		if (*line == '[' && text_ends_with(line, "]")) {
 			line[strlen(line) - 1] = '\0';
-			word = rewrite_section(a, line + 1);
+			word = anonymise_rewrite_section(a, line + 1);
 			text_addf(&out, "[%s]\n", word);
 		} else if (*value && !strchr(";#", *line)) {
 			char *bare = text_trimmed(value + 1, strlen(value + 1));
 
-			word = rewrite_value(a, key, bare);
+			word = anonymise_rewrite_value(a, key, bare);
 			text_addf(&out, "%s =%s%s\n", key, *word ? " " : "", word);
 			free(bare);
 		} else if (!*line) {
@@ -233,12 +236,12 @@ static char *rewrite_ini(const struct anonymiser *a, const char *text)
 }
 
 /* "transfer:big/h2d/64MiB@cuda:0" */
-static char *rewrite_case(const struct anonymiser *a, const char *id)
+static char *anonymise_rewrite_case(const struct anonymiser *a, const char *id)
 {
 	size_t suite = strcspn(id, ":/@");
 	size_t length = id[suite] == ':' ? strcspn(id + suite + 1, "/@") : 0;
 	char *label = xstrndup(id + suite + (length > 0), length);
-	char *word = rewrite_label(a, "label", label);
+	char *word = anonymise_rewrite_label(a, "label", label);
 	char *out = xasprintf("%.*s%s%s", (int)(suite + (length > 0)), id, word,
 			      id + suite + (length > 0) + length);
 
@@ -248,25 +251,25 @@ static char *rewrite_case(const struct anonymiser *a, const char *id)
 }
 
 /* NULL: the fact is left out. */
-static char *rewrite_fact(const struct anonymiser *a, const char *name, const char *value)
+static char *anonymise_rewrite_fact(const struct anonymiser *a, const char *name, const char *value)
 {
 	const bool variable = text_starts_with(name, "env ");
 
 	if (strcmp(name, "hostname") == 0)
-		return pseudonym(a, "host", value);
+		return anonymise_pseudonym(a, "host", value);
 	if (strcasestr(name, "serial"))
-		return pseudonym(a, "serial", value);
-	if (!variable && !anonymise_listed(anonymise_facts, name))
+		return anonymise_pseudonym(a, "serial", value);
+	if (!variable && !anonymise_rules_listed(anonymise_facts, name))
 		return NULL;
 	/* A version may have four parts, like an address. */
 	if (anonymise_is_plain(value) || (!variable && !value[strspn(value, "0123456789.")]))
 		return xstrdup(value);
-	return variable ? pseudonym(a, "env", value) : xstrdup(ANONYMISE_LEFT_OUT);
+	return variable ? anonymise_pseudonym(a, "env", value) : xstrdup(ANONYMISE_LEFT_OUT);
 }
 
 /* NULL: the member `name` of `object` is left out. */
-static char *rewrite_string(const struct anonymiser *a, const struct anonymise_rule *rule,
-			    const json_t *object, const char *name, const char *text)
+static char *anonymise_rewrite_string(const struct anonymiser *a, const struct anonymise_rule *rule,
+				      const json_t *object, const char *name, const char *text)
 {
 	const char *key = json_string_value(json_object_get(object, "key"));
 
@@ -281,29 +284,29 @@ static char *rewrite_string(const struct anonymiser *a, const struct anonymise_r
 	case TREAT_WHOLE:
 		return xstrdup(text);
 	case TREAT_NAME:
-		return pseudonym(a, rule->kind, text);
+		return anonymise_pseudonym(a, rule->kind, text);
 	case TREAT_PLAIN:
 		return xstrdup(anonymise_is_plain(text) ? text : ANONYMISE_LEFT_OUT);
 	case TREAT_LABEL:
-		return rewrite_label(a, rule->kind, text);
+		return anonymise_rewrite_label(a, rule->kind, text);
 	case TREAT_CASE:
-		return rewrite_case(a, text);
+		return anonymise_rewrite_case(a, text);
 	case TREAT_FILE:
-		return rewrite_file(a, text);
+		return anonymise_rewrite_file(a, text);
 	case TREAT_SECTION:
-		return rewrite_section(a, text);
+		return anonymise_rewrite_section(a, text);
 	case TREAT_VALUE:
-		return rewrite_value(a, key ? key : "", text);
+		return anonymise_rewrite_value(a, key ? key : "", text);
 	case TREAT_INI:
-		return rewrite_ini(a, text);
+		return anonymise_rewrite_ini(a, text);
 	case TREAT_FACT:
-		return rewrite_fact(a, name, text);
+		return anonymise_rewrite_fact(a, name, text);
 	}
 	return xstrdup("");
 }
 
 /* True if a rule covers objects at the path or below it. */
-static bool is_path_of_rules(const char *path)
+static bool anonymise_is_path_of_rules(const char *path)
 {
 	const size_t length = strlen(path);
 
@@ -315,20 +318,20 @@ static bool is_path_of_rules(const char *path)
 }
 
 /* Path of a member as in the rules: its name, or * for any. */
-static char *rewrite_path(const char *parent, const char *name)
+static char *anonymise_rewrite_path(const char *parent, const char *name)
 {
 	const char *dot = *parent ? "." : "";
 	char *path = xasprintf("%s%s%s", parent, dot, name);
 
-	if (is_path_of_rules(path))
+	if (anonymise_is_path_of_rules(path))
 		return path;
 	free(path);
 	return xasprintf("%s%s*", parent, dot);
 }
 
 /* `value`: the member `name` of `object`, whose parent path is `parent`. NULL: it is left out. */
-static json_t *rewrite_json(const struct anonymiser *a, const char *parent, const json_t *object,
-			    const char *name, const json_t *value)
+static json_t *anonymise_rewrite_json(const struct anonymiser *a, const char *parent,
+				      const json_t *object, const char *name, const json_t *value)
 {
 	const struct anonymise_rule *rule = anonymise_rule_of(parent, name);
 	json_t *out = NULL, *item, *rewritten;
@@ -341,18 +344,19 @@ static json_t *rewrite_json(const struct anonymiser *a, const char *parent, cons
 	    (!json_is_string(value) && !json_is_object(value) && !json_is_array(value)))
 		return json_incref((json_t *)value);
 	if (json_is_string(value)) {
-		char *text = rewrite_string(a, rule, object, name, json_string_value(value));
+		char *text =
+			anonymise_rewrite_string(a, rule, object, name, json_string_value(value));
 
 		out = text ? json_string(text) : NULL;
 		free(text);
 		return out;
 	}
-	path = object ? rewrite_path(parent, name) : xstrdup("");
+	path = object ? anonymise_rewrite_path(parent, name) : xstrdup("");
 	if (json_is_object(value)) {
 		out = json_object();
 		json_object_foreach((json_t *)value, key, item)
 		{
-			rewritten = rewrite_json(a, path, value, key, item);
+			rewritten = anonymise_rewrite_json(a, path, value, key, item);
 			if (rewritten)
 				json_object_set_new(out, key, rewritten);
 		}
@@ -362,8 +366,9 @@ static json_t *rewrite_json(const struct anonymiser *a, const char *parent, cons
 			char *element = xasprintf("%s[]", name);
 
 			item = json_array_get(value, i);
-			rewritten = rewrite_json(a, parent, object,
-						 json_is_object(item) ? element : name, item);
+			rewritten =
+				anonymise_rewrite_json(a, parent, object,
+						       json_is_object(item) ? element : name, item);
 			json_array_append_new(out, rewritten);
 			free(element);
 		}
@@ -373,7 +378,7 @@ static json_t *rewrite_json(const struct anonymiser *a, const char *parent, cons
 }
 
 /* Derives sentences from the remaining members. */
-static void rewrite_sentences(struct result *r)
+static void anonymise_rewrite_sentences(struct result *r)
 {
 	struct verdicts *v = r->judgement;
 	struct text sentence = TEXT_EMPTY;
@@ -384,7 +389,7 @@ static void rewrite_sentences(struct result *r)
 	}
 	if (!v)
 		return;
-	verdicts_explain(v);
+	reasons_verdicts_explain(v);
 	free(v->sentence);
 	text_addf(&sentence, "%s: %zu of %zu checks passed.", verdicts_word(v),
 		  v->counts[VERDICT_PASS], v->count);
@@ -406,14 +411,14 @@ enum status anonymise_result(const struct anonymiser *a, struct result *result, 
 	text = result_to_json(result);
 	before = json_loads(text, 0, NULL);
 	free(text);
-	after = rewrite_json(a, "", NULL, "", before);
+	after = anonymise_rewrite_json(a, "", NULL, "", before);
 	json_decref(before);
 	text = json_dumps(after, JSON_COMPACT | JSON_REAL_PRECISION(17));
 	json_decref(after);
 	if (!text)
 		return error_set(err, STATUS_INTERNAL, "the anonymised result is not valid JSON");
 	if (result_from_json(&out, text, strlen(text), err) == STATUS_OK) {
-		rewrite_sentences(&out);
+		anonymise_rewrite_sentences(&out);
 		result_release(result);
 		*result = out;
 	}

@@ -104,7 +104,7 @@ const char anonymise_named_keys[] = "label, tags, title, author, note, licence, 
 				    "directory, environment, output, library, regex, json, "
 				    "expect, sha256, only, nodes, interface";
 
-bool anonymise_listed(const char *list, const char *name)
+bool anonymise_rules_listed(const char *list, const char *name)
 {
 	const size_t length = strlen(name);
 
@@ -123,7 +123,7 @@ bool anonymise_listed(const char *list, const char *name)
 const struct anonymise_rule *anonymise_rule_of(const char *path, const char *member)
 {
 	for (const struct anonymise_rule *r = anonymise_rules; r->path; r++)
-		if (strcmp(r->path, path) == 0 && anonymise_listed(r->members, member))
+		if (strcmp(r->path, path) == 0 && anonymise_rules_listed(r->members, member))
 			return r;
 	return NULL;
 }

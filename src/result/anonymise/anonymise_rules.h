@@ -34,6 +34,6 @@ const struct anonymise_rule *anonymise_rule_of(const char *path, const char *mem
 /* Facts that may be kept, and keys with user-defined values: "os, kernel". */
 extern const char anonymise_facts[], anonymise_named_keys[];
 /* True if the list contains the name or "*". */
-bool anonymise_listed(const char *list, const char *name);
+bool anonymise_rules_listed(const char *list, const char *name);
 
 #endif

@@ -46,8 +46,8 @@ static enum cause cause_of_finding(const struct verdict_check *c)
 	if (c->aspect == ASPECT_CORRECTNESS)
 		return c->verdict == VERDICT_ERROR ? CAUSE_NOT_VERIFIED : CAUSE_GPU_WRONG_RESULT;
 	if (c->aspect == ASPECT_CONDITION)
-		return *c->devices && !device_id_is_cpu(c->devices) ? CAUSE_GPU_CONDITION
-								    : CAUSE_NODE_SETTING;
+		return *c->devices && !verdict_device_id_is_cpu(c->devices) ? CAUSE_GPU_CONDITION
+									    : CAUSE_NODE_SETTING;
 	if (c->verdict == VERDICT_FAIL)
 		return CAUSE_NOTHING_MEASURED;
 	return of_case ? CAUSE_CASE_ERROR : *c->devices ? CAUSE_WORKER_LOST : CAUSE_RUN_INCOMPLETE;
@@ -81,7 +81,7 @@ static enum cause cause_of_violation(const struct verdict_check *c)
 		return CAUSE_GPU_WRONG_RESULT;
 	if (strncmp(c->metric, "node.", 5) == 0)
 		return cause_of_node(c->metric);
-	if (device_id_is_cpu(c->devices) && *c->case_id && c->aspect != ASPECT_NONE)
+	if (verdict_device_id_is_cpu(c->devices) && *c->case_id && c->aspect != ASPECT_NONE)
 		return CAUSE_HOST_SLOW;
 	/* A limit as a whole: measured on too few devices. */
 	if (!*c->case_id && c->comparison == NO_COMPARISON)

@@ -18,7 +18,7 @@ struct facts {
 	void *context;
 };
 
-static void fact_add_if_known(const struct facts *facts, const char *name, const char *value)
+static void environment_add_known(const struct facts *facts, const char *name, const char *value)
 {
 	if (value && value[0])
 		facts->add(facts->context, name, value);
@@ -30,34 +30,34 @@ static void environment_add_count(const struct facts *facts, const char *name, s
 
 	snprintf(value, sizeof(value), "%zu", count);
 	if (count)
-		fact_add_if_known(facts, name, value);
+		environment_add_known(facts, name, value);
 }
 
 /* Prefers $GPUPROOF_NODE, because a pod has a new host name each time. */
-static void hostname_fact(const struct facts *facts)
+static void environment_hostname_fact(const struct facts *facts)
 {
 	const char *node = getenv("GPUPROOF_NODE");
 	char value[256];
 
 	if (node && *node) {
-		fact_add_if_known(facts, "hostname", node);
+		environment_add_known(facts, "hostname", node);
 	} else if (gethostname(value, sizeof(value)) == 0) {
 		value[sizeof(value) - 1] = '\0';
-		fact_add_if_known(facts, "hostname", value);
+		environment_add_known(facts, "hostname", value);
 	}
 }
 
-static void system_facts(const struct facts *facts)
+static void environment_system_facts(const struct facts *facts)
 {
 	struct utsname name;
 	char value[256];
 
-	hostname_fact(facts);
-	host_value(facts->root, "/etc/os-release", "PRETTY_NAME", '=', value, sizeof(value));
-	fact_add_if_known(facts, "os", value);
+	environment_hostname_fact(facts);
+	host_files_value(facts->root, "/etc/os-release", "PRETTY_NAME", '=', value, sizeof(value));
+	environment_add_known(facts, "os", value);
 	if (uname(&name) == 0) {
 		snprintf(value, sizeof(value), "%s %s", name.release, name.machine);
-		fact_add_if_known(facts, "kernel", value);
+		environment_add_known(facts, "kernel", value);
 	}
 }
 
@@ -69,14 +69,15 @@ struct topology {
 	size_t count, capacity, packages, threads;
 };
 
-static long number_below(const char *folder, const char *file)
+static long environment_number_below(const char *folder, const char *file)
 {
 	char line[64];
 
-	return host_first_line(folder, file, line, sizeof(line)) ? strtol(line, NULL, 10) : -1;
+	return host_files_first_line(folder, file, line, sizeof(line)) ? strtol(line, NULL, 10)
+								       : -1;
 }
 
-static void count_core(struct topology *topology, long package, long core)
+static void environment_count_core(struct topology *topology, long package, long core)
 {
 	bool known_package = false;
 
@@ -91,19 +92,19 @@ static void count_core(struct topology *topology, long package, long core)
 	topology->cores[topology->count++] = (struct core){ package, core };
 }
 
-static void visit_cpu(void *state, const char *path)
+static void environment_visit_cpu(void *state, const char *path)
 {
-	count_core(state, number_below(path, "/physical_package_id"),
-		   number_below(path, "/core_id"));
+	environment_count_core(state, environment_number_below(path, "/physical_package_id"),
+			       environment_number_below(path, "/core_id"));
 }
 
-static void topology_facts(const struct facts *facts)
+static void environment_topology_facts(const struct facts *facts)
 {
 	struct topology topology = { 0 };
 	cpu_set_t set;
 
-	host_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/topology", visit_cpu,
-		     &topology);
+	host_files_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/topology",
+			   environment_visit_cpu, &topology);
 	environment_add_count(facts, "cpu sockets", topology.packages);
 	environment_add_count(facts, "cpu cores", topology.count);
 	environment_add_count(facts, "cpu threads", topology.threads);
@@ -111,8 +112,8 @@ static void topology_facts(const struct facts *facts)
 	if (sched_getaffinity(0, sizeof(set), &set) == 0)
 		environment_add_count(facts, "cpu threads usable", (size_t)CPU_COUNT(&set));
 	environment_add_count(facts, "numa nodes",
-			      host_matches(facts->root, "/sys/devices/system/node/node[0-9]*", NULL,
-					   NULL));
+			      host_files_matches(facts->root, "/sys/devices/system/node/node[0-9]*",
+						 NULL, NULL));
 }
 
 /* The common value of all CPUs, or "mixed". */
@@ -121,12 +122,12 @@ struct agreement {
 	bool any, mixed;
 };
 
-static void governor_visit_path(void *state, const char *path)
+static void environment_governor_visit_path(void *state, const char *path)
 {
 	struct agreement *governor = state;
 	char word[64];
 
-	if (!host_first_line("", path, word, sizeof(word)))
+	if (!host_files_first_line("", path, word, sizeof(word)))
 		return;
 	if (!governor->any)
 		memcpy(governor->word, word, sizeof(word));
@@ -134,13 +135,14 @@ static void governor_visit_path(void *state, const char *path)
 	governor->any = true;
 }
 
-static void governor_fact(const struct facts *facts)
+static void environment_governor_fact(const struct facts *facts)
 {
 	struct agreement governor = { 0 };
 
-	host_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor",
-		     governor_visit_path, &governor);
-	fact_add_if_known(facts, "cpu governor", governor.mixed ? "mixed" : governor.word);
+	host_files_matches(facts->root,
+			   "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor",
+			   environment_governor_visit_path, &governor);
+	environment_add_known(facts, "cpu governor", governor.mixed ? "mixed" : governor.word);
 }
 
 static void environment_memory_facts(const struct facts *facts)
@@ -149,45 +151,46 @@ static void environment_memory_facts(const struct facts *facts)
 	const char *chosen;
 
 	/* "263996044 kB", in units of 1024 bytes */
-	host_value(facts->root, "/proc/meminfo", "MemTotal", ':', value, sizeof(value));
+	host_files_value(facts->root, "/proc/meminfo", "MemTotal", ':', value, sizeof(value));
 	if (value[0])
-		fact_add_if_known(facts, "memory",
-				  units_si(strtod(value, NULL) * 1024, "B", size, sizeof(size)));
-	if (!host_first_line(facts->root, "/sys/kernel/mm/transparent_hugepage/enabled", value,
-			     sizeof(value)))
+		environment_add_known(facts, "memory",
+				      units_si(strtod(value, NULL) * 1024, "B", size,
+					       sizeof(size)));
+	if (!host_files_first_line(facts->root, "/sys/kernel/mm/transparent_hugepage/enabled",
+				   value, sizeof(value)))
 		return;
 	chosen = strchr(value, '['); /* "always [madvise] never" */
 	if (chosen && strchr(chosen, ']')) {
 		*strchr(value, ']') = '\0';
-		fact_add_if_known(facts, "transparent huge pages", chosen + 1);
+		environment_add_known(facts, "transparent huge pages", chosen + 1);
 	}
 }
 
-static void virtual_facts(const struct facts *facts)
+static void environment_virtual_facts(const struct facts *facts)
 {
 	char value[4096], product[256];
 
-	host_value(facts->root, "/proc/cpuinfo", "flags", ':', value, sizeof(value));
+	host_files_value(facts->root, "/proc/cpuinfo", "flags", ':', value, sizeof(value));
 	if (strstr(value, " hypervisor")) {
-		if (!host_first_line(facts->root, "/sys/class/dmi/id/product_name", product,
-				     sizeof(product)))
+		if (!host_files_first_line(facts->root, "/sys/class/dmi/id/product_name", product,
+					   sizeof(product)))
 			snprintf(product, sizeof(product), "yes");
-		fact_add_if_known(facts, "hypervisor", product);
+		environment_add_known(facts, "hypervisor", product);
 	}
-	if (host_has(facts->root, "/var/run/secrets/kubernetes.io"))
-		fact_add_if_known(facts, "container", "kubernetes");
-	else if (host_has(facts->root, "/.dockerenv"))
-		fact_add_if_known(facts, "container", "docker");
-	else if (host_has(facts->root, "/run/.containerenv"))
-		fact_add_if_known(facts, "container", "podman");
-	else if (host_has(facts->root, "/.singularity.d"))
-		fact_add_if_known(facts, "container", "apptainer");
+	if (host_files_has(facts->root, "/var/run/secrets/kubernetes.io"))
+		environment_add_known(facts, "container", "kubernetes");
+	else if (host_files_has(facts->root, "/.dockerenv"))
+		environment_add_known(facts, "container", "docker");
+	else if (host_files_has(facts->root, "/run/.containerenv"))
+		environment_add_known(facts, "container", "podman");
+	else if (host_files_has(facts->root, "/.singularity.d"))
+		environment_add_known(facts, "container", "apptainer");
 	/* DMA address translation slows down peer copies. */
-	if (host_matches(facts->root, "/sys/class/iommu/*", NULL, NULL))
-		fact_add_if_known(facts, "iommu", "on");
+	if (host_files_matches(facts->root, "/sys/class/iommu/*", NULL, NULL))
+		environment_add_known(facts, "iommu", "on");
 }
 
-static void variable_facts(const struct facts *facts)
+static void environment_variable_facts(const struct facts *facts)
 {
 	/*
 	 * Only variables that affect measurements and cannot contain secrets, addresses or user
@@ -229,7 +232,7 @@ static void variable_facts(const struct facts *facts)
 		char fact[64];
 
 		snprintf(fact, sizeof(fact), "env %s", names[i]);
-		fact_add_if_known(facts, fact, getenv(names[i]));
+		environment_add_known(facts, fact, getenv(names[i]));
 	}
 }
 
@@ -238,18 +241,18 @@ void environment_read(const char *root, fact_fn *add_fact, void *context)
 	struct facts facts = { root, add_fact, context };
 	char value[4096];
 
-	system_facts(&facts);
-	host_value(facts.root, "/proc/cpuinfo", "model name", ':', value, sizeof(value));
+	environment_system_facts(&facts);
+	host_files_value(facts.root, "/proc/cpuinfo", "model name", ':', value, sizeof(value));
 	if (!value[0]) /* for ARM and POWER */
-		host_value(facts.root, "/proc/cpuinfo", "cpu", ':', value, sizeof(value));
-	fact_add_if_known(&facts, "cpu", value);
-	topology_facts(&facts);
-	governor_fact(&facts);
+		host_files_value(facts.root, "/proc/cpuinfo", "cpu", ':', value, sizeof(value));
+	environment_add_known(&facts, "cpu", value);
+	environment_topology_facts(&facts);
+	environment_governor_fact(&facts);
 	environment_memory_facts(&facts);
-	virtual_facts(&facts);
-	fact_add_if_known(&facts, "gpuproof", build_version());
-	fact_add_if_known(&facts, "compiler", build_compiler());
-	variable_facts(&facts);
+	environment_virtual_facts(&facts);
+	environment_add_known(&facts, "gpuproof", build_version());
+	environment_add_known(&facts, "compiler", build_compiler());
+	environment_variable_facts(&facts);
 }
 
 void environment_collect(fact_fn *add_fact, void *context)

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-static FILE *open_below(const char *root, const char *path)
+static FILE *host_files_open_below(const char *root, const char *path)
 {
 	char *whole = xasprintf("%s%s", root, path);
 	FILE *file = fopen(whole, "re");
@@ -19,7 +19,7 @@ static FILE *open_below(const char *root, const char *path)
 	return file;
 }
 
-static void trim_trailing_space(char *s)
+static void host_files_trim_trailing_space(char *s)
 {
 	size_t length = strlen(s);
 
@@ -27,7 +27,7 @@ static void trim_trailing_space(char *s)
 		s[--length] = '\0';
 }
 
-bool host_has(const char *root, const char *path)
+bool host_files_has(const char *root, const char *path)
 {
 	char *whole = xasprintf("%s%s", root, path);
 	bool found = access(whole, F_OK) == 0;
@@ -36,22 +36,22 @@ bool host_has(const char *root, const char *path)
 	return found;
 }
 
-bool host_first_line(const char *root, const char *path, char *out, int size)
+bool host_files_first_line(const char *root, const char *path, char *out, int size)
 {
-	FILE *file = open_below(root, path);
+	FILE *file = host_files_open_below(root, path);
 	bool found = file && fgets(out, size, file);
 
 	if (file)
 		fclose(file);
 	if (found)
-		trim_trailing_space(out);
+		host_files_trim_trailing_space(out);
 	return found;
 }
 
-void host_value(const char *root, const char *path, const char *key, char separator, char *out,
-		size_t size)
+void host_files_value(const char *root, const char *path, const char *key, char separator,
+		      char *out, size_t size)
 {
-	FILE *file = open_below(root, path);
+	FILE *file = host_files_open_below(root, path);
 	char line[4096];
 
 	out[0] = '\0';
@@ -61,10 +61,10 @@ void host_value(const char *root, const char *path, const char *key, char separa
 		if (!value)
 			continue;
 		*value++ = '\0';
-		trim_trailing_space(line);
+		host_files_trim_trailing_space(line);
 		if (strcmp(line, key) != 0)
 			continue;
-		trim_trailing_space(value);
+		host_files_trim_trailing_space(value);
 		value += strspn(value, " \t\"");
 		snprintf(out, size, "%s", value);
 		if (text_ends_with(out, "\""))
@@ -74,8 +74,8 @@ void host_value(const char *root, const char *path, const char *key, char separa
 		fclose(file);
 }
 
-size_t host_matches(const char *root, const char *pattern,
-		    void (*visit)(void *state, const char *path), void *state)
+size_t host_files_matches(const char *root, const char *pattern,
+			  void (*visit)(void *state, const char *path), void *state)
 {
 	char *whole = xasprintf("%s%s", root, pattern);
 	glob_t matches = { 0 };

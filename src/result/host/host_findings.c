@@ -51,24 +51,26 @@ static void host_finding_add(const struct checks *checks, enum severity severity
 }
 
 /* Matches vendor 10de (NVIDIA), class 03xxxx (display or 3D controller). */
-static void visit_pci(void *state, const char *path)
+static void host_findings_visit_pci(void *state, const char *path)
 {
 	size_t *gpus = state;
 	char vendor[16], class[16];
 
-	if (host_first_line(path, "/vendor", vendor, sizeof(vendor)) &&
+	if (host_files_first_line(path, "/vendor", vendor, sizeof(vendor)) &&
 	    strcmp(vendor, "0x10de") == 0 &&
-	    host_first_line(path, "/class", class, sizeof(class)) && strncmp(class, "0x03", 4) == 0)
+	    host_files_first_line(path, "/class", class, sizeof(class)) &&
+	    strncmp(class, "0x03", 4) == 0)
 		++*gpus;
 }
 
-static void check_driver(const struct checks *checks)
+static void host_findings_check_driver(const struct checks *checks)
 {
 	char version[256];
 	size_t gpus = 0;
 
-	host_matches(checks->root, "/sys/bus/pci/devices/*", visit_pci, &gpus);
-	if (host_first_line(checks->root, "/proc/driver/nvidia/version", version, sizeof(version)))
+	host_files_matches(checks->root, "/sys/bus/pci/devices/*", host_findings_visit_pci, &gpus);
+	if (host_files_first_line(checks->root, "/proc/driver/nvidia/version", version,
+				  sizeof(version)))
 		host_finding_add(checks, SEVERITY_OK, "driver", "%s", version);
 	else if (gpus)
 		host_finding_add(checks, SEVERITY_ERROR, "driver",
@@ -81,7 +83,7 @@ static void check_driver(const struct checks *checks)
 				 "measure only the CPU");
 }
 
-static void visit_node(void *state, const char *path)
+static void host_findings_visit_node(void *state, const char *path)
 {
 	const struct checks *checks = state;
 
@@ -92,11 +94,12 @@ static void visit_node(void *state, const char *path)
 				 path, strerror(errno));
 }
 
-static void check_device_nodes(const struct checks *checks)
+static void host_findings_check_device_nodes(const struct checks *checks)
 {
-	size_t count = host_matches(checks->root, "/dev/nvidia[0-9]*", visit_node, (void *)checks);
+	size_t count = host_files_matches(checks->root, "/dev/nvidia[0-9]*",
+					  host_findings_visit_node, (void *)checks);
 
-	if (!count && host_has(checks->root, "/proc/driver/nvidia/version"))
+	if (!count && host_files_has(checks->root, "/proc/driver/nvidia/version"))
 		host_finding_add(checks, SEVERITY_ERROR, "device nodes",
 				 "the driver is loaded but there is no /dev/nvidia0: in a "
 				 "container, start it with --gpus all; otherwise run "
@@ -106,8 +109,8 @@ static void check_device_nodes(const struct checks *checks)
 				 count == 1 ? "" : "s");
 }
 
-static void check_space(const struct checks *checks, const char *subject, const char *path,
-			double enough, const char *advice)
+static void host_findings_check_space(const struct checks *checks, const char *subject,
+				      const char *path, double enough, const char *advice)
 {
 	struct statvfs fs;
 	double bytes = statvfs(path, &fs) == 0 ? (double)fs.f_bavail * (double)fs.f_frsize : -1;
@@ -124,12 +127,12 @@ static void check_space(const struct checks *checks, const char *subject, const 
 				 units_format(bytes, "B", size, sizeof(size)), path);
 }
 
-static void check_available_memory(const struct checks *checks)
+static void host_findings_check_available_memory(const struct checks *checks)
 {
 	char value[64], size[32];
 	double bytes;
 
-	host_value(checks->root, "/proc/meminfo", "MemAvailable", ':', value, sizeof(value));
+	host_files_value(checks->root, "/proc/meminfo", "MemAvailable", ':', value, sizeof(value));
 	if (!value[0])
 		return;
 	bytes = strtod(value, NULL) * 1024;
@@ -141,7 +144,7 @@ static void check_available_memory(const struct checks *checks)
 		host_finding_add(checks, SEVERITY_OK, "memory", "%s available", size);
 }
 
-static void governor_visit_slow(void *state, const char *path)
+static void host_findings_governor_visit_slow(void *state, const char *path)
 {
 	char *slow = state;
 	char word[64];
@@ -150,17 +153,18 @@ static void governor_visit_slow(void *state, const char *path)
 	 * With intel_pstate and amd_pstate, powersave is the normal governor; it still wakes up
 	 * slowly.
 	 */
-	if (!slow[0] && host_first_line("", path, word, sizeof(word)) &&
+	if (!slow[0] && host_files_first_line("", path, word, sizeof(word)) &&
 	    strcmp(word, "performance") != 0)
 		memcpy(slow, word, sizeof(word));
 }
 
-static void check_governor(const struct checks *checks)
+static void host_findings_check_governor(const struct checks *checks)
 {
 	char slow[64] = "";
-	size_t count = host_matches(checks->root,
-				    "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor",
-				    governor_visit_slow, slow);
+	size_t count =
+		host_files_matches(checks->root,
+				   "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor",
+				   host_findings_governor_visit_slow, slow);
 
 	if (!count)
 		host_finding_add(checks, SEVERITY_OK, "cpu governor",
@@ -174,14 +178,14 @@ static void check_governor(const struct checks *checks)
 		host_finding_add(checks, SEVERITY_OK, "cpu governor", "performance");
 }
 
-static void check_numa(const struct checks *checks)
+static void host_findings_check_numa(const struct checks *checks)
 {
 	size_t nodes =
-		host_matches(checks->root, "/sys/devices/system/node/node[0-9]*", NULL, NULL);
+		host_files_matches(checks->root, "/sys/devices/system/node/node[0-9]*", NULL, NULL);
 	char balancing[8] = "0";
 
-	host_first_line(checks->root, "/proc/sys/kernel/numa_balancing", balancing,
-			sizeof(balancing));
+	host_files_first_line(checks->root, "/proc/sys/kernel/numa_balancing", balancing,
+			      sizeof(balancing));
 	if (nodes > 1 && balancing[0] != '0')
 		host_finding_add(checks, SEVERITY_NOTE, "numa",
 				 "%zu nodes, and the kernel moves pages between them: host memory "
@@ -200,7 +204,7 @@ static void host_finding_check_load(const struct checks *checks)
 	double load;
 	int cpus;
 
-	if (!host_first_line(checks->root, "/proc/loadavg", line, sizeof(line)) ||
+	if (!host_files_first_line(checks->root, "/proc/loadavg", line, sizeof(line)) ||
 	    sched_getaffinity(0, sizeof(set), &set) != 0)
 		return;
 	load = strtod(line, NULL);
@@ -220,9 +224,9 @@ void host_findings(const char *root, const char *directory, finding_fn *add, voi
 	struct rlimit limit;
 	char size[32];
 
-	check_driver(&checks);
-	check_device_nodes(&checks);
-	check_available_memory(&checks);
+	host_findings_check_driver(&checks);
+	host_findings_check_device_nodes(&checks);
+	host_findings_check_available_memory(&checks);
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
 		if (limit.rlim_cur == RLIM_INFINITY)
 			host_finding_add(&checks, SEVERITY_OK, "locked memory", "unlimited");
@@ -232,12 +236,14 @@ void host_findings(const char *root, const char *directory, finding_fn *add, voi
 					 "NCCL over InfiniBand needs ulimit -l unlimited",
 					 units_size((uint64_t)limit.rlim_cur, size, sizeof(size)));
 	}
-	check_space(&checks, "shared memory", "/dev/shm", ENOUGH_SHARED_MEMORY,
-		    "NCCL and cases on several devices need it; in a container: docker run "
-		    "--shm-size=1g");
-	check_space(&checks, "disk space", directory, ENOUGH_DISK, "results may not fit");
-	check_governor(&checks);
-	check_numa(&checks);
+	host_findings_check_space(&checks, "shared memory", "/dev/shm", ENOUGH_SHARED_MEMORY,
+				  "NCCL and cases on several devices need it; in a container: "
+				  "docker run "
+				  "--shm-size=1g");
+	host_findings_check_space(&checks, "disk space", directory, ENOUGH_DISK,
+				  "results may not fit");
+	host_findings_check_governor(&checks);
+	host_findings_check_numa(&checks);
 	host_finding_check_load(&checks);
 	nic_findings(root, add, context);
 }
@@ -261,7 +267,7 @@ static void host_finding_check_link(const struct checks *checks, const struct de
 				 d->pcie_generation, d->pcie_width);
 }
 
-void device_findings(const struct device_info *device, finding_fn *add, void *context)
+void host_findings_of_device(const struct device_info *device, finding_fn *add, void *context)
 {
 	const struct checks checks = { "", "", add, context, device->id };
 

@@ -19,6 +19,6 @@ typedef void finding_fn(void *context, const struct finding *finding);
 void host_findings(const char *root, const char *directory, finding_fn *add, void *context);
 
 /* Calls `add` for each check of one device, from the probe's data: ECC, PCIe link, NUMA node. */
-void device_findings(const struct device_info *device, finding_fn *add, void *context);
+void host_findings_of_device(const struct device_info *device, finding_fn *add, void *context);
 
 #endif

@@ -57,7 +57,7 @@ static void nic_finding_add(const struct nics *n, enum severity severity, const 
 static bool nic_read_in(const char *folder, const char *file, char *out, size_t size)
 {
 	char *path = xasprintf("/%s", file);
-	bool there = host_first_line(folder, path, out, (int)size);
+	bool there = host_files_first_line(folder, path, out, (int)size);
 
 	free(path);
 	return there;
@@ -77,7 +77,7 @@ static void nic_add_errors(struct text *to, const char *folder, const char *cons
 	}
 }
 
-static bool is_active(const char *folder)
+static bool nics_is_active(const char *folder)
 {
 	char state[64];
 
@@ -85,7 +85,7 @@ static bool is_active(const char *folder)
 }
 
 /* parses "400 Gb/sec (4X NDR)" */
-static double port_rate(const char *folder)
+static double nics_port_rate(const char *folder)
 {
 	char rate[64];
 
@@ -95,13 +95,13 @@ static double port_rate(const char *folder)
 static void nic_visit_fastest(void *state, const char *path)
 {
 	struct nics *n = state;
-	double rate = is_active(path) ? port_rate(path) : 0;
+	double rate = nics_is_active(path) ? nics_port_rate(path) : 0;
 
 	n->fastest = rate > n->fastest ? rate : n->fastest;
 }
 
 /* "mlx5_0:1" from ".../mlx5_0/ports/1" */
-static char *port_name(const char *path)
+static char *nics_port_name(const char *path)
 {
 	const char *port = strrchr(path, '/'), *ports = port - strlen("/ports"), *adapter = ports;
 
@@ -110,13 +110,13 @@ static char *port_name(const char *path)
 	return xasprintf("%.*s:%s", (int)(ports - adapter), adapter, port + 1);
 }
 
-static void report_port(void *state, const char *path)
+static void nics_report_port(void *state, const char *path)
 {
 	struct nics *n = state;
 	char rate[64] = "rate unknown", link[64] = "", condition[64] = "state unknown";
-	char *name = port_name(path);
+	char *name = nics_port_name(path);
 	struct text text = TEXT_EMPTY;
-	bool active = is_active(path), slow = active && port_rate(path) < n->fastest;
+	bool active = nics_is_active(path), slow = active && nics_port_rate(path) < n->fastest;
 
 	nic_read_in(path, "rate", rate, sizeof(rate));
 	nic_read_in(path, "link_layer", link, sizeof(link));
@@ -137,7 +137,7 @@ static void report_port(void *state, const char *path)
 	free(name);
 }
 
-static void report_interface(void *state, const char *path)
+static void nics_report_interface(void *state, const char *path)
 {
 	const struct nics *n = state;
 	char value[32];
@@ -146,7 +146,7 @@ static void report_interface(void *state, const char *path)
 	/*
 	 * Skips software interfaces, which have no device, and those of an adapter reported above.
 	 */
-	if (!host_has(path, "/device") || host_has(path, "/device/infiniband") ||
+	if (!host_files_has(path, "/device") || host_files_has(path, "/device/infiniband") ||
 	    !nic_read_in(path, "operstate", value, sizeof(value)) || strcmp(value, "up") != 0)
 		return;
 	if (nic_read_in(path, "speed", value, sizeof(value)) && strtol(value, NULL, 10) > 0)
@@ -162,19 +162,20 @@ void nic_findings(const char *root, finding_fn *add, void *context)
 {
 	struct nics n = { .add = add, .context = context };
 
-	host_matches(root, PORTS, nic_visit_fastest, &n);
-	host_matches(root, PORTS, report_port, &n);
-	host_matches(root, "/sys/class/net/*", report_interface, &n);
+	host_files_matches(root, PORTS, nic_visit_fastest, &n);
+	host_files_matches(root, PORTS, nics_report_port, &n);
+	host_files_matches(root, "/sys/class/net/*", nics_report_interface, &n);
 }
 
-static void find_fastest_interface(void *state, const char *path)
+static void nics_find_fastest_interface(void *state, const char *path)
 {
 	struct nics *n = state;
 	char value[32];
 	double rate;
 
-	if (!host_has(path, "/device") || !nic_read_in(path, "operstate", value, sizeof(value)) ||
-	    strcmp(value, "up") != 0 || !nic_read_in(path, "speed", value, sizeof(value)))
+	if (!host_files_has(path, "/device") ||
+	    !nic_read_in(path, "operstate", value, sizeof(value)) || strcmp(value, "up") != 0 ||
+	    !nic_read_in(path, "speed", value, sizeof(value)))
 		return;
 	rate = strtod(value, NULL) / 1000;
 	n->fastest = rate > n->fastest ? rate : n->fastest;
@@ -184,9 +185,9 @@ double nic_bandwidth(const char *root)
 {
 	struct nics n = { 0 };
 
-	host_matches(root, PORTS, nic_visit_fastest, &n);
+	host_files_matches(root, PORTS, nic_visit_fastest, &n);
 	if (n.fastest == 0)
-		host_matches(root, "/sys/class/net/*", find_fastest_interface, &n);
+		host_files_matches(root, "/sys/class/net/*", nics_find_fastest_interface, &n);
 	return n.fastest * 1e9 / 8;
 }
 
@@ -197,7 +198,7 @@ static const char *const distances[] = { "connected through PCIe switches only",
 					 "on another NUMA node" };
 
 /* Length of the common prefix of two PCI tree paths, in whole names. */
-static size_t common_length(const char *a, const char *b)
+static size_t nics_common_length(const char *a, const char *b)
 {
 	size_t whole = 0;
 
@@ -208,7 +209,7 @@ static size_t common_length(const char *a, const char *b)
 
 static int nic_distance(const struct nics *n, const char *nic)
 {
-	size_t common = common_length(n->pci, nic);
+	size_t common = nics_common_length(n->pci, nic);
 	const char *bridge = strstr(n->pci, "/pci");
 	char numa[16] = "";
 
@@ -222,7 +223,7 @@ static int nic_distance(const struct nics *n, const char *nic)
 	return *numa && strcmp(numa, n->numa) == 0 ? SAME_NUMA : OTHER_NUMA;
 }
 
-static void look_for_nearest(void *state, const char *path)
+static void nics_look_for_nearest(void *state, const char *path)
 {
 	struct nics *n = state;
 	char *link = xasprintf("%s/device", path), *nic = realpath(link, NULL);
@@ -250,7 +251,7 @@ void nic_distance_finding(const char *root, const struct device_info *device, fi
 	n.pci = pci;
 	if (pci) {
 		nic_read_in(pci, "numa_node", n.numa, sizeof(n.numa));
-		host_matches(root, "/sys/class/infiniband/*", look_for_nearest, &n);
+		host_files_matches(root, "/sys/class/infiniband/*", nics_look_for_nearest, &n);
 	}
 	if (n.found) {
 		snprintf(text, sizeof(text), "%s, %s%s", n.nearest, distances[n.distance],

@@ -18,7 +18,7 @@ struct xid_tally {
 	size_t counts[MOST_NUMBERS], count, total;
 };
 
-static void xid_tally_add(struct xid_tally *t, int64_t number)
+static void xid_findings_tally_add(struct xid_tally *t, int64_t number)
 {
 	size_t i = 0;
 
@@ -34,7 +34,7 @@ static void xid_tally_add(struct xid_tally *t, int64_t number)
 }
 
 /* Addresses in the log lack the function: "0000:3b:00" of "0000:3b:00.0". */
-static void xid_tally_log(struct xid_tally *t, const char *log, const char *pci)
+static void xid_findings_tally_log(struct xid_tally *t, const char *log, const char *pci)
 {
 	char address[32];
 	int64_t number;
@@ -46,13 +46,13 @@ static void xid_tally_log(struct xid_tally *t, const char *log, const char *pci)
 		own = xasprintf("%.*s", (int)strcspn(line, "\n"), line);
 		if (xid_parse(own, &number, address, sizeof(address)) &&
 		    strncasecmp(pci, address, strlen(address)) == 0 && *address)
-			xid_tally_add(t, number);
+			xid_findings_tally_add(t, number);
 		free(own);
 	}
 }
 
 /* An application's fault leaves the GPU as it was. Files may be of another GPU in the same slot. */
-static enum severity xid_severity(const struct xid_tally *t, bool since_boot)
+static enum severity xid_findings_severity(const struct xid_tally *t, bool since_boot)
 {
 	if (!t->total)
 		return SEVERITY_OK;
@@ -63,7 +63,7 @@ static enum severity xid_severity(const struct xid_tally *t, bool since_boot)
 static void xid_finding(const struct device_info *device, const struct xid_tally *t,
 			bool since_boot, finding_fn *add, void *context)
 {
-	struct finding f = { .severity = xid_severity(t, since_boot) };
+	struct finding f = { .severity = xid_findings_severity(t, since_boot) };
 	struct text text = TEXT_EMPTY;
 	const char *meaning = xid_meaning(t->worst);
 
@@ -104,7 +104,7 @@ void xid_findings(const char *root, const struct device_info *devices, size_t co
 
 		if (!devices[i].pci[0])
 			continue;
-		xid_tally_log(&t, log.data, devices[i].pci);
+		xid_findings_tally_log(&t, log.data, devices[i].pci);
 		xid_finding(&devices[i], &t, strcmp(read, "/dev/kmsg") == 0, add, context);
 	}
 	text_release(&log);

@@ -7,11 +7,11 @@
 
 #include "base/memory.h"
 
-static void json_path_add(struct text *out, const struct json_path *path)
+static void json_fields_path_add(struct text *out, const struct json_path *path)
 {
 	if (!path)
 		return;
-	json_path_add(out, path->parent);
+	json_fields_path_add(out, path->parent);
 	if (!path->name) {
 		text_addf(out, "[%zu]", path->index);
 		return;
@@ -26,8 +26,8 @@ static void json_path_add(struct text *out, const struct json_path *path)
 		text_add_char(out, (unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p);
 }
 
-enum status json_path_error(const struct json_path *path, struct error *err, const char *format,
-			    ...)
+enum status json_fields_path_error(const struct json_path *path, struct error *err,
+				   const char *format, ...)
 {
 	struct text where = TEXT_EMPTY;
 	char message[512];
@@ -36,7 +36,7 @@ enum status json_path_error(const struct json_path *path, struct error *err, con
 	va_start(ap, format);
 	vsnprintf(message, sizeof(message), format, ap);
 	va_end(ap);
-	json_path_add(&where, path);
+	json_fields_path_add(&where, path);
 	if (where.length)
 		error_set(err, STATUS_USAGE, "%s: %s", where.data, message);
 	else
@@ -45,7 +45,7 @@ enum status json_path_error(const struct json_path *path, struct error *err, con
 	return STATUS_USAGE;
 }
 
-void fields_write(struct json_writer *w, const struct field *fields, const void *base)
+void json_fields_write(struct json_writer *w, const struct field *fields, const void *base)
 {
 	writer_open(w, '{');
 	for (const struct field *f = fields; f->name; f++) {
@@ -57,14 +57,14 @@ void fields_write(struct json_writer *w, const struct field *fields, const void 
 	writer_close(w, '}');
 }
 
-void fields_absent(const struct field *fields, void *base)
+void json_fields_absent(const struct field *fields, void *base)
 {
 	for (const struct field *f = fields; f->name; f++)
 		if (f->codec->absent)
 			f->codec->absent(f, base);
 }
 
-void fields_release(const struct field *fields, void *base)
+void json_fields_release(const struct field *fields, void *base)
 {
 	for (const struct field *f = fields; f->name; f++)
 		if (f->codec->release)
@@ -72,8 +72,8 @@ void fields_release(const struct field *fields, void *base)
 }
 
 /* The row with that name, most likely `next`; NULL: none. */
-static const struct field *field_named(const struct field *fields, const struct field *next,
-				       const char *name)
+static const struct field *json_fields_named(const struct field *fields, const struct field *next,
+					     const char *name)
 {
 	for (const struct field *f = next; f->name; f++)
 		if (strcmp(f->name, name) == 0)
@@ -84,9 +84,9 @@ static const struct field *field_named(const struct field *fields, const struct 
 	return NULL;
 }
 
-void fields_clear(const struct field *fields, const char *name, void *base)
+void json_fields_clear(const struct field *fields, const char *name, void *base)
 {
-	const struct field *f = field_named(fields, fields, name);
+	const struct field *f = json_fields_named(fields, fields, name);
 	char *at = base;
 
 	f->codec->release(f, base);
@@ -97,8 +97,9 @@ void fields_clear(const struct field *fields, const char *name, void *base)
 }
 
 /* Members that were not in the object, and those that wait for others; `at`: their values. */
-static enum status fields_complete(struct json_reader *r, const struct field *fields, void *base,
-				   const struct json_path *path, const char *const *at)
+static enum status json_fields_complete(struct json_reader *r, const struct field *fields,
+					void *base, const struct json_path *path,
+					const char *const *at)
 {
 	const char *end = r->at;
 
@@ -107,7 +108,7 @@ static enum status fields_complete(struct json_reader *r, const struct field *fi
 		const char *value = at[f - fields];
 
 		if (!value && !f->optional && !f->omitted)
-			return json_path_error(&here, r->err, "is missing");
+			return json_fields_path_error(&here, r->err, "is missing");
 		if (!value && f->codec->absent)
 			f->codec->absent(f, base);
 		if (!value || !f->late)
@@ -121,48 +122,48 @@ static enum status fields_complete(struct json_reader *r, const struct field *fi
 }
 
 /* Reads the name of member `i`; *f is its row, most likely `next`, or NULL. False: the end. */
-static bool fields_next_member(struct json_reader *r, const struct field *fields,
-			       const struct field *next, size_t i, const struct field **f)
+static bool json_fields_next_member(struct json_reader *r, const struct field *fields,
+				    const struct field *next, size_t i, const struct field **f)
 {
 	*f = next;
-	if (next->name && reader_member_named(r, i, next->name))
+	if (next->name && json_reader_member_named(r, i, next->name))
 		return true;
-	if (!reader_member(r, i))
+	if (!json_reader_member(r, i))
 		return false;
-	*f = field_named(fields, next, r->string.data);
+	*f = json_fields_named(fields, next, r->string.data);
 	return true;
 }
 
 #define MOST_FIELDS 64
 
-enum status fields_read(struct json_reader *r, const struct field *fields, void *base,
-			const struct json_path *path)
+enum status json_fields_read(struct json_reader *r, const struct field *fields, void *base,
+			     const struct json_path *path)
 {
 	const char *at[MOST_FIELDS] = { NULL };
 	const struct field *next = fields, *f;
 
-	if (!reader_take(r, '{'))
-		return json_path_error(path, r->err, "expected an object");
-	for (size_t i = 0; fields_next_member(r, fields, next, i, &f); i++) {
+	if (!json_reader_take(r, '{'))
+		return json_fields_path_error(path, r->err, "expected an object");
+	for (size_t i = 0; json_fields_next_member(r, fields, next, i, &f); i++) {
 		struct json_path here = { path, f ? f->name : NULL, 0 };
 
 		if (!f || f->late)
-			reader_peek(r);
+			json_reader_peek(r);
 		if (f && at[f - fields])
-			return json_path_error(path, r->err, "'%s' is repeated", f->name);
+			return json_fields_path_error(path, r->err, "'%s' is repeated", f->name);
 		if (f)
 			at[f - fields] = r->at;
 		if (f && !f->late)
 			f->codec->read(r, f, base, &here);
 		else
-			reader_skip(r);
+			json_reader_skip(r);
 		next = f ? f + 1 : next;
 	}
-	return r->err->status == STATUS_OK ? fields_complete(r, fields, base, path, at)
+	return r->err->status == STATUS_OK ? json_fields_complete(r, fields, base, path, at)
 					   : r->err->status;
 }
 
-void *field_append(const struct field *field, void *base)
+void *json_fields_append(const struct field *field, void *base)
 {
 	char *at = base;
 	/* Lists of numbers are long, those of structs often have one element. */
@@ -187,28 +188,28 @@ void *field_append(const struct field *field, void *base)
 	return memset(item, 0, field->element_size);
 }
 
-enum status fields_parse_shared(const char *text, size_t length, const struct field *fields,
-				void *base, bool share, struct error *err)
+enum status json_fields_parse_shared(const char *text, size_t length, const struct field *fields,
+				     void *base, bool share, struct error *err)
 {
 	struct error own = ERROR_NONE;
 	struct json_reader r = { text, text, text + length, &own, share, TEXT_EMPTY };
 
-	if (fields_read(&r, fields, base, NULL) == STATUS_OK)
-		reader_finish(&r);
+	if (json_fields_read(&r, fields, base, NULL) == STATUS_OK)
+		json_reader_finish(&r);
 	text_release(&r.string);
 	return error_copy(err, &own);
 }
 
-enum status fields_parse(const char *text, size_t length, const struct field *fields, void *base,
-			 struct error *err)
+enum status json_fields_parse(const char *text, size_t length, const struct field *fields,
+			      void *base, struct error *err)
 {
-	return fields_parse_shared(text, length, fields, base, false, err);
+	return json_fields_parse_shared(text, length, fields, base, false, err);
 }
 
-char *fields_line(const struct field *fields, const void *base)
+char *json_fields_line(const struct field *fields, const void *base)
 {
 	struct json_writer w = { 0 };
 
-	fields_write(&w, fields, base);
+	json_fields_write(&w, fields, base);
 	return writer_finish(&w);
 }

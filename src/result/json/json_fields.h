@@ -39,8 +39,8 @@ struct json_path {
 };
 
 /* Sets STATUS_USAGE with "<path>: <message>"; shows control characters in names as '?'. */
-enum status json_path_error(const struct json_path *path, struct error *err, const char *format,
-			    ...) __attribute__((format(printf, 3, 4)));
+enum status json_fields_path_error(const struct json_path *path, struct error *err,
+				   const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* How the struct stores an unknown number, which is null in JSON. */
 enum unknown { UNKNOWN_NEVER, UNKNOWN_ZERO, UNKNOWN_NEGATIVE /* -1 */ };
@@ -139,32 +139,32 @@ extern const struct codec codec_rows;
 	}
 
 /* Writes `base` as an object. */
-void fields_write(struct json_writer *w, const struct field *fields, const void *base);
+void json_fields_write(struct json_writer *w, const struct field *fields, const void *base);
 /* Reads an object; on failure, the caller releases what was read so far. */
-enum status fields_read(struct json_reader *r, const struct field *fields, void *base,
-			const struct json_path *path);
+enum status json_fields_read(struct json_reader *r, const struct field *fields, void *base,
+			     const struct json_path *path);
 
 /* Sets all members of a zeroed struct as if they were optional and missing. */
-void fields_absent(const struct field *fields, void *base);
+void json_fields_absent(const struct field *fields, void *base);
 
 /* Frees what the members own, and leaves them as they are. */
-void fields_release(const struct field *fields, void *base);
+void json_fields_release(const struct field *fields, void *base);
 
 /* Frees the array of the row with that name, and leaves it empty. */
-void fields_clear(const struct field *fields, const char *name, void *base);
+void json_fields_clear(const struct field *fields, const char *name, void *base);
 
 /* Appends a zeroed element to the array that `field` describes. */
-void *field_append(const struct field *field, void *base);
+void *json_fields_append(const struct field *field, void *base);
 
 /*
  * Reads a struct from text. `base` must be zeroed; the caller releases it on failure. `share`: as
  * in struct json_reader.
  */
-enum status fields_parse(const char *text, size_t length, const struct field *fields, void *base,
-			 struct error *err);
-enum status fields_parse_shared(const char *text, size_t length, const struct field *fields,
-				void *base, bool share, struct error *err);
+enum status json_fields_parse(const char *text, size_t length, const struct field *fields,
+			      void *base, struct error *err);
+enum status json_fields_parse_shared(const char *text, size_t length, const struct field *fields,
+				     void *base, bool share, struct error *err);
 /* Writes a struct as one line. */
-char *fields_line(const struct field *fields, const void *base);
+char *json_fields_line(const struct field *fields, const void *base);
 
 #endif

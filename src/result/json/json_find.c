@@ -17,14 +17,14 @@ struct json_search {
 };
 
 /* Length of "[0]", "[*]" or "[name=value]" at the start; 0: none, or not closed. */
-static size_t bracket_length(const char *path)
+static size_t json_find_bracket_length(const char *path)
 {
 	size_t length = *path == '[' ? strcspn(path, "]") : 0;
 
 	return length && path[length] ? length + 1 : 0;
 }
 
-static bool is_bracket(const char *path, size_t length)
+static bool json_find_is_bracket(const char *path, size_t length)
 {
 	const char *inside = path + 1, *equals = memchr(inside, '=', length - 2);
 
@@ -45,8 +45,8 @@ enum status json_find_check(const char *path, struct error *err)
 		if (!length && (at != path || *at != '['))
 			return error_set(err, STATUS_USAGE, "a name is missing before '%.60s'", at);
 		for (at += length; *at == '['; at += length) {
-			length = bracket_length(at);
-			if (!length || !is_bracket(at, length))
+			length = json_find_bracket_length(at);
+			if (!length || !json_find_is_bracket(at, length))
 				return error_set(err, STATUS_USAGE,
 						 "'%.60s' is invalid; write [0], [*] or "
 						 "[name=value]",
@@ -70,7 +70,8 @@ static bool json_find_text_is(const json_t *value, const char *text, size_t leng
 }
 
 /* True if the brackets select this element. */
-static bool is_meant(const json_t *element, size_t index, const char *bracket, size_t length)
+static bool json_find_is_meant(const json_t *element, size_t index, const char *bracket,
+			       size_t length)
 {
 	const char *inside = bracket + 1, *equals = memchr(inside, '=', length - 2);
 	char *name;
@@ -88,7 +89,7 @@ static bool is_meant(const json_t *element, size_t index, const char *bracket, s
 /* NOLINTNEXTLINE(misc-no-recursion): each call handles one step of the path */
 static enum status json_find_step(struct json_search *s, const json_t *value, const char *path)
 {
-	size_t length = bracket_length(path);
+	size_t length = json_find_bracket_length(path);
 	char *name;
 
 	if (!*path) {
@@ -106,7 +107,7 @@ static enum status json_find_step(struct json_search *s, const json_t *value, co
 	}
 	if (length) {
 		for (size_t i = 0; i < json_array_size(value) && s->err->status == STATUS_OK; i++)
-			if (is_meant(json_array_get(value, i), i, path, length))
+			if (json_find_is_meant(json_array_get(value, i), i, path, length))
 				json_find_step(s, json_array_get(value, i), path + length);
 		return s->err->status;
 	}

@@ -14,7 +14,7 @@
 /* Every number of that many digits fits 64 bits. */
 #define INTEGER_DIGITS 18
 
-static enum status reader_malformed(const struct json_reader *r, const char *what)
+static enum status json_reader_malformed(const struct json_reader *r, const char *what)
 {
 	size_t line = 1, column = 1;
 
@@ -26,7 +26,7 @@ static enum status reader_malformed(const struct json_reader *r, const char *wha
 			 column, r->at < r->end ? what : "the text ends too early");
 }
 
-char reader_peek(struct json_reader *r)
+char json_reader_peek(struct json_reader *r)
 {
 	while (r->at < r->end &&
 	       (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
@@ -34,84 +34,84 @@ char reader_peek(struct json_reader *r)
 	return r->at < r->end ? *r->at : '\0';
 }
 
-bool reader_take(struct json_reader *r, char wanted)
+bool json_reader_take(struct json_reader *r, char wanted)
 {
-	if (reader_peek(r) != wanted || r->at == r->end)
+	if (json_reader_peek(r) != wanted || r->at == r->end)
 		return false;
 	r->at++;
 	return true;
 }
 
-static bool reader_take_word(struct json_reader *r, const char *word)
+static bool json_reader_take_word(struct json_reader *r, const char *word)
 {
 	size_t length = strlen(word);
 
-	if (reader_peek(r) != *word || (size_t)(r->end - r->at) < length ||
+	if (json_reader_peek(r) != *word || (size_t)(r->end - r->at) < length ||
 	    memcmp(r->at, word, length) != 0)
 		return false;
 	r->at += length;
 	return true;
 }
 
-bool reader_take_null(struct json_reader *r)
+bool json_reader_take_null(struct json_reader *r)
 {
-	return reader_take_word(r, "null");
+	return json_reader_take_word(r, "null");
 }
 
-bool reader_at_number(struct json_reader *r)
+bool json_reader_at_number(struct json_reader *r)
 {
-	char c = reader_peek(r);
+	char c = json_reader_peek(r);
 
 	return c == '-' || isdigit((unsigned char)c);
 }
 
-bool reader_at_bool(struct json_reader *r)
+bool json_reader_at_bool(struct json_reader *r)
 {
-	char c = reader_peek(r);
+	char c = json_reader_peek(r);
 
 	return c == 't' || c == 'f';
 }
 
-enum status reader_bool(struct json_reader *r, bool *value)
+enum status json_reader_bool(struct json_reader *r, bool *value)
 {
-	*value = reader_take_word(r, "true");
-	if (!*value && !reader_take_word(r, "false"))
-		return reader_malformed(r, "expected a value");
+	*value = json_reader_take_word(r, "true");
+	if (!*value && !json_reader_take_word(r, "false"))
+		return json_reader_malformed(r, "expected a value");
 	return STATUS_OK;
 }
 
-static bool reader_continues(struct json_reader *r, char close, size_t index)
+static bool json_reader_continues(struct json_reader *r, char close, size_t index)
 {
-	if (r->err->status != STATUS_OK || reader_take(r, close))
+	if (r->err->status != STATUS_OK || json_reader_take(r, close))
 		return false;
-	if (index && !reader_take(r, ',')) {
-		reader_malformed(r, "expected a comma or a closing bracket");
+	if (index && !json_reader_take(r, ',')) {
+		json_reader_malformed(r, "expected a comma or a closing bracket");
 		return false;
 	}
 	return true;
 }
 
-bool reader_element(struct json_reader *r, size_t index)
+bool json_reader_element(struct json_reader *r, size_t index)
 {
-	return reader_continues(r, ']', index);
+	return json_reader_continues(r, ']', index);
 }
 
-bool reader_member(struct json_reader *r, size_t index)
+bool json_reader_member(struct json_reader *r, size_t index)
 {
-	if (!reader_continues(r, '}', index) || reader_string(r) != STATUS_OK)
+	if (!json_reader_continues(r, '}', index) || json_reader_string(r) != STATUS_OK)
 		return false;
-	if (!reader_take(r, ':'))
-		reader_malformed(r, "expected a colon");
+	if (!json_reader_take(r, ':'))
+		json_reader_malformed(r, "expected a colon");
 	return r->err->status == STATUS_OK;
 }
 
-bool reader_member_named(struct json_reader *r, size_t index, const char *name)
+bool json_reader_member_named(struct json_reader *r, size_t index, const char *name)
 {
 	const char *before = r->at, *at;
 	size_t length = strlen(name);
 
-	if (r->err->status == STATUS_OK && (!index || reader_take(r, ',')) &&
-	    reader_peek(r) == '"' && (size_t)(r->end - r->at) > length + 2) {
+	if (r->err->status == STATUS_OK && (!index || json_reader_take(r, ',')) &&
+	    json_reader_peek(r) == '"' && (size_t)(r->end - r->at) > length + 2) {
 		at = r->at + 1;
 		if (memcmp(at, name, length) == 0 && at[length] == '"' && at[length + 1] == ':') {
 			r->at = at + length + 2;
@@ -123,7 +123,7 @@ bool reader_member_named(struct json_reader *r, size_t index, const char *name)
 }
 
 /* The four hexadecimal digits at `at`; -1: there are none. */
-static long reader_code_unit(const struct json_reader *r, const char *at)
+static long json_reader_code_unit(const struct json_reader *r, const char *at)
 {
 	char digits[5] = "";
 
@@ -133,7 +133,7 @@ static long reader_code_unit(const struct json_reader *r, const char *at)
 	return strspn(digits, "0123456789abcdefABCDEF") == 4 ? strtol(digits, NULL, 16) : -1;
 }
 
-static void reader_add_code_point(struct text *out, unsigned long code)
+static void json_reader_add_code_point(struct text *out, unsigned long code)
 {
 	int bytes = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 	static const unsigned char first[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
@@ -144,7 +144,7 @@ static void reader_add_code_point(struct text *out, unsigned long code)
 }
 
 /* Reads the escape after the backslash at r->at; false: it is not valid. */
-static bool reader_unescape(struct json_reader *r)
+static bool json_reader_unescape(struct json_reader *r)
 {
 	static const char escaped[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";
 	char c = r->end - r->at > 1 ? r->at[1] : '\0';
@@ -156,46 +156,46 @@ static bool reader_unescape(struct json_reader *r)
 		r->at += 2;
 		return true;
 	}
-	code = c == 'u' ? reader_code_unit(r, r->at + 2) : -1;
+	code = c == 'u' ? json_reader_code_unit(r, r->at + 2) : -1;
 	if (code <= 0 || (code >= 0xdc00 && code < 0xe000))
 		return false;
 	r->at += 6;
 	if (code >= 0xd800 && code < 0xdc00) {
 		if (r->end - r->at < 6 || r->at[0] != '\\' || r->at[1] != 'u')
 			return false;
-		low = reader_code_unit(r, r->at + 2);
+		low = json_reader_code_unit(r, r->at + 2);
 		if (low < 0xdc00 || low >= 0xe000)
 			return false;
 		code = 0x10000 + (code - 0xd800) * 0x400 + low - 0xdc00;
 		r->at += 6;
 	}
-	reader_add_code_point(&r->string, (unsigned long)code);
+	json_reader_add_code_point(&r->string, (unsigned long)code);
 	return true;
 }
 
-enum status reader_string(struct json_reader *r)
+enum status json_reader_string(struct json_reader *r)
 {
 	bool ascii = true;
 
-	if (!reader_take(r, '"'))
-		return reader_malformed(r, "expected a string");
+	if (!json_reader_take(r, '"'))
+		return json_reader_malformed(r, "expected a string");
 	text_reset(&r->string);
 	for (;;) {
 		const char *from = r->at;
 
 		for (; r->at < r->end && *r->at != '"' && *r->at != '\\'; r->at++) {
 			if ((unsigned char)*r->at < 0x20)
-				return reader_malformed(r, "control character in a string");
+				return json_reader_malformed(r, "control character in a string");
 			ascii = ascii && (unsigned char)*r->at < 0x80;
 		}
 		text_add_bytes(&r->string, from, (size_t)(r->at - from));
-		if (reader_take(r, '"'))
+		if (json_reader_take(r, '"'))
 			break;
-		if (r->at == r->end || !reader_unescape(r))
-			return reader_malformed(r, "invalid escape sequence");
+		if (r->at == r->end || !json_reader_unescape(r))
+			return json_reader_malformed(r, "invalid escape sequence");
 	}
 	if (!ascii && !text_is_utf8(r->string.data, r->string.length))
-		return reader_malformed(r, "the string is not valid UTF-8");
+		return json_reader_malformed(r, "the string is not valid UTF-8");
 	return STATUS_OK;
 }
 
@@ -205,7 +205,7 @@ struct reader_digits {
 	int exponent;   /* of ten */
 };
 
-static bool reader_take_digits(struct json_reader *r, struct reader_digits *n, int exponent)
+static bool json_reader_take_digits(struct json_reader *r, struct reader_digits *n, int exponent)
 {
 	const char *from = r->at, *at = from;
 	uint64_t value = n->value;
@@ -224,7 +224,7 @@ static bool reader_take_digits(struct json_reader *r, struct reader_digits *n, i
 	return at > from;
 }
 
-static bool reader_take_exponent(struct json_reader *r, struct reader_digits *n)
+static bool json_reader_take_exponent(struct json_reader *r, struct reader_digits *n)
 {
 	struct reader_digits e = { 0 };
 	bool negative = false;
@@ -232,7 +232,7 @@ static bool reader_take_exponent(struct json_reader *r, struct reader_digits *n)
 	r->at++;
 	if (r->at < r->end && (*r->at == '-' || *r->at == '+'))
 		negative = *r->at++ == '-';
-	if (!reader_take_digits(r, &e, 0))
+	if (!json_reader_take_digits(r, &e, 0))
 		return false;
 	/* Longer ones are left to strtod(). */
 	e.value = e.count > 4 ? 9999 : e.value;
@@ -247,7 +247,7 @@ static bool reader_take_exponent(struct json_reader *r, struct reader_digits *n)
  */
 #define LONG_EXACT_POWER 27
 
-static bool reader_long_real(const struct reader_digits *n, double *value)
+static bool json_reader_long_real(const struct reader_digits *n, double *value)
 {
 #if LDBL_MANT_DIG == 64
 	static const long double powers[LONG_EXACT_POWER + 1] = {
@@ -274,7 +274,7 @@ static bool reader_long_real(const struct reader_digits *n, double *value)
 #endif
 }
 
-static double reader_real(const struct reader_digits *n, const char *from, bool negative)
+static double json_reader_real(const struct reader_digits *n, const char *from, bool negative)
 {
 	static const double powers[EXACT_POWER + 1] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,
 							1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -283,7 +283,7 @@ static double reader_real(const struct reader_digits *n, const char *from, bool 
 	double value = (double)n->value;
 
 	if (n->count > EXACT_DIGITS || abs(n->exponent) > EXACT_POWER) {
-		if (!reader_long_real(n, &value))
+		if (!json_reader_long_real(n, &value))
 			return strtod(from, NULL);
 		return negative ? -value : value;
 	}
@@ -291,33 +291,33 @@ static double reader_real(const struct reader_digits *n, const char *from, bool 
 	return negative ? -value : value;
 }
 
-enum status reader_number(struct json_reader *r, struct json_number *number)
+enum status json_reader_number(struct json_reader *r, struct json_number *number)
 {
 	struct reader_digits n = { 0 };
 	const char *from = r->at;
-	bool negative = reader_take(r, '-'), leading_zero;
+	bool negative = json_reader_take(r, '-'), leading_zero;
 
 	*number = (struct json_number){ .whole = true };
 	leading_zero = r->end - r->at > 1 && r->at[0] == '0' && isdigit((unsigned char)r->at[1]);
-	if (leading_zero || !reader_take_digits(r, &n, 0))
-		return reader_malformed(r, "expected a value");
+	if (leading_zero || !json_reader_take_digits(r, &n, 0))
+		return json_reader_malformed(r, "expected a value");
 	if (r->at < r->end && *r->at == '.') {
 		number->whole = false;
 		r->at++;
-		if (!reader_take_digits(r, &n, -1))
-			return reader_malformed(r, "expected digits");
+		if (!json_reader_take_digits(r, &n, -1))
+			return json_reader_malformed(r, "expected digits");
 	}
 	if (r->at < r->end && (*r->at == 'e' || *r->at == 'E')) {
 		number->whole = false;
-		if (!reader_take_exponent(r, &n))
-			return reader_malformed(r, "expected digits");
+		if (!json_reader_take_exponent(r, &n))
+			return json_reader_malformed(r, "expected digits");
 	}
 	/* A character must follow, so that strtod() stops there. */
 	if (r->at == r->end)
-		return reader_malformed(r, "");
-	number->value = reader_real(&n, from, negative);
+		return json_reader_malformed(r, "");
+	number->value = json_reader_real(&n, from, negative);
 	if (!isfinite(number->value))
-		return reader_malformed(r, "the number is too large");
+		return json_reader_malformed(r, "the number is too large");
 	if (number->whole && n.count > INTEGER_DIGITS) {
 		errno = 0;
 		number->integer = strtoll(from, NULL, 10);
@@ -328,39 +328,40 @@ enum status reader_number(struct json_reader *r, struct json_number *number)
 	return STATUS_OK;
 }
 
-static enum status reader_skip_levels(struct json_reader *r, int levels)
+static enum status json_reader_skip_levels(struct json_reader *r, int levels)
 {
 	struct json_number number;
 	bool value, object;
 
-	switch (reader_peek(r)) {
+	switch (json_reader_peek(r)) {
 	case '"':
-		return reader_string(r);
+		return json_reader_string(r);
 	case 't':
 	case 'f':
-		return reader_bool(r, &value);
+		return json_reader_bool(r, &value);
 	case '{':
 	case '[':
 		if (levels == 0)
-			return reader_malformed(r, "nested too deeply");
+			return json_reader_malformed(r, "nested too deeply");
 		object = *r->at++ == '{';
-		for (size_t i = 0; object ? reader_member(r, i) : reader_element(r, i); i++)
-			reader_skip_levels(r, levels - 1);
+		for (size_t i = 0; object ? json_reader_member(r, i) : json_reader_element(r, i);
+		     i++)
+			json_reader_skip_levels(r, levels - 1);
 		return r->err->status;
 	}
-	if (reader_at_number(r))
-		return reader_number(r, &number);
-	return reader_take_null(r) ? STATUS_OK : reader_malformed(r, "expected a value");
+	if (json_reader_at_number(r))
+		return json_reader_number(r, &number);
+	return json_reader_take_null(r) ? STATUS_OK : json_reader_malformed(r, "expected a value");
 }
 
-enum status reader_skip(struct json_reader *r)
+enum status json_reader_skip(struct json_reader *r)
 {
-	return reader_skip_levels(r, MOST_LEVELS);
+	return json_reader_skip_levels(r, MOST_LEVELS);
 }
 
-enum status reader_finish(struct json_reader *r)
+enum status json_reader_finish(struct json_reader *r)
 {
-	if (reader_peek(r) || r->at < r->end)
-		return reader_malformed(r, "expected the end of the text");
+	if (json_reader_peek(r) || r->at < r->end)
+		return json_reader_malformed(r, "expected the end of the text");
 	return STATUS_OK;
 }

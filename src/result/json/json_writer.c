@@ -10,7 +10,7 @@
 #define DRAIN_BYTES ((size_t)1 << 20)
 #define DRAIN_LEVELS 2
 
-static void line_break(struct json_writer *w)
+static void json_writer_line_break(struct json_writer *w)
 {
 	text_add_char(&w->out, '\n');
 	for (int i = 0; i < w->depth; i++)
@@ -32,7 +32,7 @@ static void writer_separate(struct json_writer *w)
 	if (w->inside)
 		text_add_char(&w->out, ',');
 	if (writer_is_expanded(w))
-		line_break(w);
+		json_writer_line_break(w);
 	else if (w->inside && w->expand)
 		text_add_char(&w->out, ' ');
 	w->inside = true;
@@ -68,7 +68,7 @@ void writer_close(struct json_writer *w, char bracket)
 		w->inline_depth = 0;
 	w->depth--;
 	if (break_line)
-		line_break(w);
+		json_writer_line_break(w);
 	text_add_char(&w->out, bracket);
 	w->inside = true;
 	if (w->drain && w->depth <= DRAIN_LEVELS && w->out.length >= DRAIN_BYTES) {
@@ -77,7 +77,7 @@ void writer_close(struct json_writer *w, char bracket)
 	}
 }
 
-static void json_add_escape(struct text *out, unsigned char c)
+static void json_writer_add_escape(struct text *out, unsigned char c)
 {
 	static const char short_forms[] = {
 		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'
@@ -97,7 +97,7 @@ static bool writer_is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '<';
 }
 
-static void json_add_string(struct text *out, const char *s)
+static void json_writer_add_string(struct text *out, const char *s)
 {
 	size_t left = strlen(s);
 
@@ -113,7 +113,7 @@ static void json_add_string(struct text *out, const char *s)
 			text_add(out, "\xEF\xBF\xBD");
 			n = 1;
 		} else if (n == 1) {
-			json_add_escape(out, (unsigned char)*s);
+			json_writer_add_escape(out, (unsigned char)*s);
 		} else {
 			text_add_bytes(out, s, n);
 		}
@@ -126,7 +126,7 @@ static void json_add_string(struct text *out, const char *s)
 void writer_key(struct json_writer *w, const char *name)
 {
 	writer_separate(w);
-	json_add_string(&w->out, name ? name : "");
+	json_writer_add_string(&w->out, name ? name : "");
 	text_add(&w->out, w->expand ? ": " : ":");
 	w->after_key = true;
 }
@@ -134,7 +134,7 @@ void writer_key(struct json_writer *w, const char *name)
 void writer_text(struct json_writer *w, const char *s)
 {
 	writer_separate(w);
-	json_add_string(&w->out, s ? s : "");
+	json_writer_add_string(&w->out, s ? s : "");
 }
 
 /* The decimal separator is always a point, because the program never calls setlocale(). */

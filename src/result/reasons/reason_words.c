@@ -21,7 +21,7 @@
 #define MOST_TIMES 1.99 /* larger excess is given as a factor, not a percentage */
 
 /* Adds "cuda:1", "cuda:0, cuda:1 and 6 more" or "the node", then " of n7.json". */
-static void reason_add_names(struct text *out, const char *devices, const char *machine)
+static void reason_words_add_names(struct text *out, const char *devices, const char *machine)
 {
 	size_t count = 0;
 
@@ -47,21 +47,21 @@ static void reason_add_names(struct text *out, const char *devices, const char *
 /*
  * Adds "GPU cuda:1, serial 1650," as the subject of a sentence; without `serial` it has no commas.
  */
-void reason_add_subject(struct text *out, const char *devices, const char *machine,
-			const char *serial)
+void reason_words_add_subject(struct text *out, const char *devices, const char *machine,
+			      const char *serial)
 {
 	bool several = strchr(devices, ',') != NULL;
 
 	if (*devices)
-		text_addf(out, "%s%s ", device_id_is_cpu(devices) ? "CPU" : "GPU",
+		text_addf(out, "%s%s ", verdict_device_id_is_cpu(devices) ? "CPU" : "GPU",
 			  several ? "s" : "");
-	reason_add_names(out, devices, machine);
+	reason_words_add_names(out, devices, machine);
 	if (*serial)
 		text_addf(out, ", serial %s,", serial);
 }
 
 /* Adds the difference of `a` and `b` relative to the larger, in percent with two digits. */
-static void add_percent(struct text *out, double a, double b)
+static void reason_words_add_percent(struct text *out, double a, double b)
 {
 	double percent = 100 * (1 - fmin(a, b) / fmax(a, b));
 
@@ -71,25 +71,25 @@ static void add_percent(struct text *out, double a, double b)
 		text_addf(out, percent >= 9.5 ? "%.0f %%" : "%.2g %%", percent);
 }
 
-static bool reason_is_rate_or_time(const char *unit)
+static bool reason_words_is_rate_or_time(const char *unit)
 {
 	return text_ends_with(unit, "/s") || strcmp(unit, "s") == 0;
 }
 
 /* Comparative for a value: "slower", "faster", "higher", "lower". */
-static const char *reason_comparative(const struct verdict_check *c, double than)
+static const char *reason_words_comparative(const struct verdict_check *c, double than)
 {
 	bool less = c->value < than, time = strcmp(c->unit, "s") == 0;
 
-	if (!reason_is_rate_or_time(c->unit))
+	if (!reason_words_is_rate_or_time(c->unit))
 		return less ? "lower" : "higher";
 	return less == time ? "faster" : "slower";
 }
 
-static const char *reason_brief_value(const struct verdict_check *c, double value,
-				      char out[QUANTITY])
+static const char *reason_words_brief_value(const struct verdict_check *c, double value,
+					    char out[QUANTITY])
 {
-	if (check_counts(c))
+	if (verdict_check_counts(c))
 		snprintf(out, QUANTITY, "%.0f", value);
 	else
 		units_brief(value, c->unit, out, QUANTITY);
@@ -97,14 +97,14 @@ static const char *reason_brief_value(const struct verdict_check *c, double valu
 }
 
 /* True if values below the bound violate it. */
-static bool reason_bound_is_least(const struct verdict_check *c)
+static bool reason_words_bound_is_least(const struct verdict_check *c)
 {
 	if (c->comparison == AT_LEAST || c->comparison == AT_MOST)
 		return c->comparison == AT_LEAST;
 	return !(c->bound > c->reference);
 }
 
-static bool is_comparison(const struct verdict_check *c)
+static bool reason_words_is_comparison(const struct verdict_check *c)
 {
 	return (c->comparison == LIKE_IDENTICAL || c->comparison == LIKE_POPULATION ||
 		c->comparison == LIKE_FLEET) &&
@@ -112,12 +112,12 @@ static bool is_comparison(const struct verdict_check *c)
 }
 
 /* Adds "cuda:0", "the median of 7 identical GPUs" or "the median of 52 reference GPUs". */
-static void reason_add_reference(struct text *out, const struct verdict_check *c)
+static void reason_words_add_reference(struct text *out, const struct verdict_check *c)
 {
 	static const char *const kinds[] = { [LIKE_IDENTICAL] = "identical",
 					     [LIKE_POPULATION] = "reference",
 					     [LIKE_FLEET] = "identical" };
-	const char *what = device_id_is_cpu(c->devices) ? "CPU" : "GPU";
+	const char *what = verdict_device_id_is_cpu(c->devices) ? "CPU" : "GPU";
 
 	if (*c->reference_device)
 		text_add(out, c->reference_device);
@@ -129,15 +129,15 @@ static void reason_add_reference(struct text *out, const struct verdict_check *c
 }
 
 /* True for a check of one direction of a link between two devices. */
-static bool reason_is_of_pair(const struct verdict_check *c)
+static bool reason_words_is_of_pair(const struct verdict_check *c)
 {
 	const char *comma = strchr(c->devices, ',');
 
 	return c->aspect == ASPECT_LINK && *c->task_group && !*c->variant && comma &&
-	       !strchr(comma + 1, ',') && !check_is_of_node(c);
+	       !strchr(comma + 1, ',') && !verdict_check_is_of_node(c);
 }
 
-static const char *task_of(const struct verdict_check *c)
+static const char *reason_words_task_of(const struct verdict_check *c)
 {
 	return *c->task ? c->task : c->metric;
 }
@@ -148,7 +148,7 @@ struct variants {
 	size_t bad_count, all_count;
 };
 
-static void variants_add(const char **names, size_t *count, const char *name)
+static void reason_words_variants_add(const char **names, size_t *count, const char *name)
 {
 	for (size_t i = 0; i < *count; i++)
 		if (strcmp(names[i], name) == 0)
@@ -157,7 +157,7 @@ static void variants_add(const char **names, size_t *count, const char *name)
 		names[(*count)++] = name;
 }
 
-static struct variants reason_variants(const struct reason_checks *g)
+static struct variants reason_words_variants(const struct reason_checks *g)
 {
 	const struct verdict_check *worst = g->checks[0];
 	struct variants e = { .bad_count = 0 };
@@ -165,22 +165,22 @@ static struct variants reason_variants(const struct reason_checks *g)
 	for (size_t i = 0; i < g->count && *worst->task_group; i++) {
 		const struct verdict_check *c = g->checks[i];
 		/* The direction of a link between two devices is their order. */
-		const char *variant = *c->variant            ? c->variant
-				      : reason_is_of_pair(c) ? c->devices
-							     : "";
+		const char *variant = *c->variant                  ? c->variant
+				      : reason_words_is_of_pair(c) ? c->devices
+								   : "";
 
 		if (!*variant || strcmp(c->task_group, worst->task_group) != 0 ||
 		    c->verdict == VERDICT_SKIP)
 			continue;
-		variants_add(e.all, &e.all_count, variant);
+		reason_words_variants_add(e.all, &e.all_count, variant);
 		if (c->verdict == worst->verdict && c->accepted == worst->accepted)
-			variants_add(e.bad, &e.bad_count, variant);
+			reason_words_variants_add(e.bad, &e.bad_count, variant);
 	}
 	return e;
 }
 
 /* Adds "FP16", or "cuda:1 to cuda:0" for the devices of a pair. */
-static void reason_add_variant(struct text *out, const char *variant)
+static void reason_words_add_variant(struct text *out, const char *variant)
 {
 	const char *comma = strchr(variant, ',');
 
@@ -191,16 +191,16 @@ static void reason_add_variant(struct text *out, const char *variant)
 }
 
 /* Adds "FP16 GEMM", "all 4 GEMM types" or "2 of 4 GEMM types, FP16 and BF16". */
-static void reason_add_task(struct text *out, const struct reason_checks *g)
+static void reason_words_add_task(struct text *out, const struct reason_checks *g)
 {
 	const struct verdict_check *worst = g->checks[0];
-	struct variants e = reason_variants(g);
+	struct variants e = reason_words_variants(g);
 
 	if (e.bad_count < 2) {
-		text_add(out, task_of(worst));
-		if (reason_is_of_pair(worst)) {
+		text_add(out, reason_words_task_of(worst));
+		if (reason_words_is_of_pair(worst)) {
 			text_add(out, " from ");
-			reason_add_variant(out, worst->devices);
+			reason_words_add_variant(out, worst->devices);
 		}
 		return;
 	}
@@ -212,46 +212,46 @@ static void reason_add_task(struct text *out, const struct reason_checks *g)
 		text_addf(out, "%zu of %zu %s", e.bad_count, e.all_count, worst->task_group);
 	for (size_t i = 0; i < e.bad_count && e.bad_count < e.all_count; i++) {
 		text_add(out, i && i + 1 == e.bad_count ? " and " : ", ");
-		reason_add_variant(out, e.bad[i]);
+		reason_words_add_variant(out, e.bad[i]);
 	}
 }
 
 /* Adds "FP16 worst: " before the numbers of one of several variants. */
-static void reason_add_worst(struct text *out, const struct reason_checks *g)
+static void reason_words_add_worst(struct text *out, const struct reason_checks *g)
 {
 	const struct verdict_check *c = g->checks[0];
 
-	if (reason_variants(g).bad_count < 2)
+	if (reason_words_variants(g).bad_count < 2)
 		return;
-	reason_add_variant(out, *c->variant            ? c->variant
-				: reason_is_of_pair(c) ? c->devices
-						       : task_of(c));
+	reason_words_add_variant(out, *c->variant                  ? c->variant
+				      : reason_words_is_of_pair(c) ? c->devices
+								   : reason_words_task_of(c));
 	text_add(out, " worst: ");
 }
 
 /* Adds "is 16 % slower than cuda:0 in FP16 GEMM". */
-static void add_comparison(struct text *out, const struct reason_checks *g)
+static void reason_words_add_comparison(struct text *out, const struct reason_checks *g)
 {
 	const struct verdict_check *c = g->checks[0];
 
 	text_addf(out, " %s ", strchr(g->devices, ',') ? "are" : "is");
-	add_percent(out, c->value, c->reference);
-	text_addf(out, " %s than ", reason_comparative(c, c->reference));
-	reason_add_reference(out, c);
+	reason_words_add_percent(out, c->value, c->reference);
+	text_addf(out, " %s than ", reason_words_comparative(c, c->reference));
+	reason_words_add_reference(out, c);
 	text_add(out, " in ");
-	reason_add_task(out, g);
+	reason_words_add_task(out, g);
 }
 
 /* Adds "is 9.3 % below the limit in copies from the host". */
-static void add_violation(struct text *out, const struct reason_checks *g)
+static void reason_words_add_violation(struct text *out, const struct reason_checks *g)
 {
 	const struct verdict_check *c = g->checks[0];
 
 	text_addf(out, " %s ", strchr(g->devices, ',') ? "are" : "is");
-	if (check_counts(c) || !(c->bound > 0) || !(c->value > 0))
+	if (verdict_check_counts(c) || !(c->bound > 0) || !(c->value > 0))
 		text_add(out, "outside");
 	else if (c->value < c->bound) {
-		add_percent(out, c->value, c->bound);
+		reason_words_add_percent(out, c->value, c->bound);
 		text_add(out, " below");
 	} else if (c->value > MOST_TIMES * c->bound) {
 		text_addf(out, "at %.0f times", c->value / c->bound);
@@ -259,25 +259,25 @@ static void add_violation(struct text *out, const struct reason_checks *g)
 		text_addf(out, "%.2g %% above", 100 * (c->value / c->bound - 1));
 	}
 	text_add(out, " the limit in ");
-	reason_add_task(out, g);
+	reason_words_add_task(out, g);
 }
 
-static void add_violation_numbers(struct text *out, const struct reason_checks *g)
+static void reason_words_add_violation_numbers(struct text *out, const struct reason_checks *g)
 {
 	const struct verdict_check *c = g->checks[0];
 	char value[QUANTITY], bound[QUANTITY];
 
 	text_add(out, " (");
-	reason_add_worst(out, g);
-	text_addf(out, "%s; limit at %s %s", reason_brief_value(c, c->value, value),
+	reason_words_add_worst(out, g);
+	text_addf(out, "%s; limit at %s %s", reason_words_brief_value(c, c->value, value),
 		  c->comparison == AT_LEAST ? "least" : "most",
-		  reason_brief_value(c, c->bound, bound));
+		  reason_words_brief_value(c, c->bound, bound));
 	text_addf(out, "%s%s)", strchr(c->bound_text, '*') ? " = " : "",
 		  strchr(c->bound_text, '*') ? c->bound_text : "");
 }
 
 /* True if the bound is within the interval that decides. */
-static bool interval_straddles_bound(const struct verdict_check *c)
+static bool reason_words_interval_straddles_bound(const struct verdict_check *c)
 {
 	double low = isfinite(c->deciding_low) ? c->deciding_low : c->low;
 	double high = isfinite(c->deciding_high) ? c->deciding_high : c->high;
@@ -286,50 +286,53 @@ static bool interval_straddles_bound(const struct verdict_check *c)
 }
 
 /* "1 of 3 ends": tells which end of the interval violates which limit, and by how much. */
-static void add_undecided(struct text *out, const struct verdict_check *c)
+static void reason_words_add_undecided(struct text *out, const struct verdict_check *c)
 {
 	double low = isfinite(c->deciding_low) ? c->deciding_low : c->low;
 	double high = isfinite(c->deciding_high) ? c->deciding_high : c->high;
-	bool least = reason_bound_is_least(c),
+	bool least = reason_words_bound_is_least(c),
 	     good = least ? c->value >= c->bound : c->value <= c->bound;
 	char value[QUANTITY], end[QUANTITY], bound[QUANTITY];
 	double wrong = least ? low : high;
 
-	text_addf(out, " measured %s in %s, ", reason_brief_value(c, c->value, value), task_of(c));
+	text_addf(out, " measured %s in %s, ", reason_words_brief_value(c, c->value, value),
+		  reason_words_task_of(c));
 	if (good) {
 		text_addf(out, "but the %s end of the 95 %% interval, %s, is ",
-			  least ? "low" : "high", reason_brief_value(c, wrong, end));
-		add_percent(out, wrong, c->bound);
+			  least ? "low" : "high", reason_words_brief_value(c, wrong, end));
+		reason_words_add_percent(out, wrong, c->bound);
 		text_addf(out, " %s the limit of %s", least ? "below" : "above",
-			  reason_brief_value(c, c->bound, bound));
+			  reason_words_brief_value(c, c->bound, bound));
 	} else {
 		text_addf(out,
 			  "%s the limit of %s, but the %s end of the 95 %% interval, %s, meets it",
-			  least ? "below" : "above", reason_brief_value(c, c->bound, bound),
-			  least ? "high" : "low", reason_brief_value(c, least ? high : low, end));
+			  least ? "below" : "above", reason_words_brief_value(c, c->bound, bound),
+			  least ? "high" : "low",
+			  reason_words_brief_value(c, least ? high : low, end));
 	}
-	if (!is_comparison(c))
+	if (!reason_words_is_comparison(c))
 		return;
 	text_add(out, " (");
-	add_percent(out, c->bound, c->reference);
-	text_addf(out, " %s ", reason_bound_is_least(c) ? "below" : "above");
-	reason_add_reference(out, c);
+	reason_words_add_percent(out, c->bound, c->reference);
+	text_addf(out, " %s ", reason_words_bound_is_least(c) ? "below" : "above");
+	reason_words_add_reference(out, c);
 	text_add_char(out, ')');
 }
 
 enum shape { SHAPE_WORDS, SHAPE_COMPARISON, SHAPE_BOUND, SHAPE_UNDECIDED, SHAPE_NODE };
 
-static enum shape reason_shape(const struct verdict_check *c)
+static enum shape reason_words_shape(const struct verdict_check *c)
 {
 	bool numbers = isfinite(c->value) && isfinite(c->bound);
 
 	if (c->verdict == VERDICT_INCONCLUSIVE)
-		return c->cause == CAUSE_UNDECIDED && numbers && interval_straddles_bound(c)
+		return c->cause == CAUSE_UNDECIDED && numbers &&
+				       reason_words_interval_straddles_bound(c)
 			       ? SHAPE_UNDECIDED
 			       : SHAPE_WORDS;
 	if (!numbers || c->wrong || c->verdict == VERDICT_ERROR)
 		return SHAPE_WORDS;
-	if (is_comparison(c))
+	if (reason_words_is_comparison(c))
 		return SHAPE_COMPARISON;
 	if (c->comparison != AT_LEAST && c->comparison != AT_MOST)
 		return SHAPE_WORDS;
@@ -337,10 +340,10 @@ static enum shape reason_shape(const struct verdict_check *c)
 }
 
 /* A check with a textual reason: findings, errors, wrong results. */
-static void add_words(struct text *out, const struct verdict_check *c)
+static void reason_words_add_words(struct text *out, const struct verdict_check *c)
 {
 	if (*c->case_id && c->comparison != NO_COMPARISON)
-		text_addf(out, " %s: %s", task_of(c),
+		text_addf(out, " %s: %s", reason_words_task_of(c),
 			  *c->reason ? c->reason : cause_meaning(c->cause));
 	else
 		text_addf(out, ": %s", *c->reason ? c->reason : cause_meaning(c->cause));
@@ -348,20 +351,20 @@ static void add_words(struct text *out, const struct verdict_check *c)
 		text_addf(out, " (%s)", c->case_id);
 }
 
-static void reason_add_node(struct text *out, const struct verdict_check *c)
+static void reason_words_add_node(struct text *out, const struct verdict_check *c)
 {
 	char value[QUANTITY], bound[QUANTITY];
 
 	text_addf(out, ": %s is %s; the limit is at %s %s", c->metric,
-		  reason_brief_value(c, c->value, value),
+		  reason_words_brief_value(c, c->value, value),
 		  c->comparison == AT_LEAST ? "least" : "most",
-		  reason_brief_value(c, c->bound, bound));
+		  reason_words_brief_value(c, c->bound, bound));
 	if (*c->reason)
 		text_addf(out, " (%s)", c->reason);
 }
 
 /* True if the reason is shorter and says more than the meaning of the cause. */
-static bool reason_says_more(const struct verdict_check *c)
+static bool reason_words_says_more(const struct verdict_check *c)
 {
 	/* A limit on the node, or one that matches no case. */
 	if (c->verdict == VERDICT_ERROR && !*c->case_id && *c->reason)
@@ -374,77 +377,77 @@ static bool reason_says_more(const struct verdict_check *c)
 }
 
 /* True for a case that an identical device ran. */
-static bool reason_is_skipped_alone(const struct verdict_check *c)
+static bool reason_words_is_skipped_alone(const struct verdict_check *c)
 {
 	return *c->case_id && *c->reason && c->cause == CAUSE_NOT_MEASURED &&
 	       c->verdict == VERDICT_FAIL;
 }
 
 /* True for a case that crashed or was skipped: its task and reason say more than the cause. */
-static bool reason_is_of_case(const struct verdict_check *c)
+static bool reason_words_is_of_case(const struct verdict_check *c)
 {
-	return reason_is_skipped_alone(c) ||
+	return reason_words_is_skipped_alone(c) ||
 	       (*c->case_id && *c->reason && c->cause == CAUSE_CASE_ERROR);
 }
 
 /* Adds " in FP16 GEMM and BF16 GEMM": the tasks with wrong results, as far as they are known. */
-static void reason_add_wrong_tasks(struct text *out, const struct reason_checks *g)
+static void reason_words_add_wrong_tasks(struct text *out, const struct reason_checks *g)
 {
 	const char *tasks[MOST_VARIANTS];
 	size_t count = 0;
 
 	for (size_t i = 0; i < g->count; i++)
 		if (g->checks[i]->wrong && *g->checks[i]->task)
-			variants_add(tasks, &count, g->checks[i]->task);
+			reason_words_variants_add(tasks, &count, g->checks[i]->task);
 	for (size_t i = 0; i < count; i++)
 		text_addf(out, "%s%s", !i ? " in " : i + 1 < count ? ", " : " and ", tasks[i]);
 }
 
 /* Adds " (undecided: limit 10 %)". */
-static void reason_add_open_limit(struct text *out, const struct verdict_check *c)
+static void reason_words_add_open_limit(struct text *out, const struct verdict_check *c)
 {
 	text_add(out, " (undecided");
-	if (is_comparison(c)) {
+	if (reason_words_is_comparison(c)) {
 		text_add(out, ": limit ");
-		add_percent(out, c->bound, c->reference);
+		reason_words_add_percent(out, c->bound, c->reference);
 	}
 	text_add_char(out, ')');
 }
 
 /* Adds " in FP16 GEMM: REASON", for a case that crashed or that only this device skipped. */
-static void reason_add_case(struct text *out, const struct reason_checks *g)
+static void reason_words_add_case(struct text *out, const struct reason_checks *g)
 {
 	text_add(out, " in ");
-	reason_add_task(out, g);
+	reason_words_add_task(out, g);
 	text_addf(out, ": %s", g->checks[0]->reason);
 }
 
-char *reason_headline(const struct reason_checks *g)
+char *reason_words_headline(const struct reason_checks *g)
 {
 	const struct verdict_check *c = g->checks[0];
-	enum shape shape = reason_shape(c);
+	enum shape shape = reason_words_shape(c);
 	struct text out = TEXT_EMPTY;
 
-	reason_add_subject(&out, g->devices, c->machine, "");
+	reason_words_add_subject(&out, g->devices, c->machine, "");
 	switch (shape) {
 	case SHAPE_COMPARISON:
 	case SHAPE_BOUND:
 	case SHAPE_UNDECIDED:
-		if (is_comparison(c))
-			add_comparison(&out, g);
+		if (reason_words_is_comparison(c))
+			reason_words_add_comparison(&out, g);
 		else
-			add_violation(&out, g);
+			reason_words_add_violation(&out, g);
 		if (shape == SHAPE_UNDECIDED)
-			reason_add_open_limit(&out, c);
+			reason_words_add_open_limit(&out, c);
 		break;
 	case SHAPE_NODE:
 	case SHAPE_WORDS:
 		if (c->wrong && c->cause == CAUSE_GPU_WRONG_RESULT) {
 			text_add(&out, " computed or copied wrong data");
-			reason_add_wrong_tasks(&out, g);
-		} else if (reason_is_of_case(c))
-			reason_add_case(&out, g);
-		else if (reason_says_more(c))
+			reason_words_add_wrong_tasks(&out, g);
+		} else if (reason_words_is_of_case(c))
+			reason_words_add_case(&out, g);
+		else if (reason_words_says_more(c))
 			text_addf(&out, ": %s", c->reason);
 		else
 			text_addf(&out, ": %s", cause_meaning(c->cause));
@@ -454,7 +457,8 @@ char *reason_headline(const struct reason_checks *g)
 }
 
 /* True if another check of the same case also finds it slow. */
-static bool reason_check_agrees(const struct verdict_check *other, const struct verdict_check *c)
+static bool reason_words_check_agrees(const struct verdict_check *other,
+				      const struct verdict_check *c)
 {
 	bool warns = other->comparison == LIKE_POPULATION && other->verdict == VERDICT_WARN;
 
@@ -463,29 +467,31 @@ static bool reason_check_agrees(const struct verdict_check *other, const struct 
 }
 
 /* Adds evidence for which of two devices is at fault; their comparison alone cannot tell. */
-static void add_which(struct text *out, const struct verdicts *v, const struct verdict_check *c)
+static void reason_words_add_which(struct text *out, const struct verdicts *v,
+				   const struct verdict_check *c)
 {
 	if (c->comparison != LIKE_IDENTICAL || c->verdict != VERDICT_FAIL || !*c->reference_device)
 		return;
 	for (size_t i = 0; i < v->count; i++) {
 		const struct verdict_check *other = &v->checks[i];
 
-		if (!reason_check_agrees(other, c))
+		if (!reason_words_check_agrees(other, c))
 			continue;
-		if (is_comparison(other)) {
+		if (reason_words_is_comparison(other)) {
 			text_add(out, " It is also ");
-			add_percent(out, other->value, other->reference);
-			text_addf(out, " %s than ", reason_comparative(other, other->reference));
-			reason_add_reference(out, other);
+			reason_words_add_percent(out, other->value, other->reference);
+			text_addf(out, " %s than ",
+				  reason_words_comparative(other, other->reference));
+			reason_words_add_reference(out, other);
 			text_add_char(out, '.');
 		} else {
 			char bound[QUANTITY];
 
 			text_add(out, " It is also ");
-			add_percent(out, other->value, other->bound);
+			reason_words_add_percent(out, other->value, other->bound);
 			text_addf(out, " %s the fixed limit of %s.",
 				  other->value < other->bound ? "below" : "above",
-				  reason_brief_value(other, other->bound, bound));
+				  reason_words_brief_value(other, other->bound, bound));
 		}
 		return;
 	}
@@ -494,72 +500,73 @@ static void add_which(struct text *out, const struct verdicts *v, const struct v
 }
 
 /* Adds the limit and by how much it was missed. */
-static void reason_add_facts(struct text *out, const struct reason_checks *g)
+static void reason_words_add_facts(struct text *out, const struct reason_checks *g)
 {
 	const struct verdict_check *c = g->checks[0];
 
-	switch (reason_shape(c)) {
+	switch (reason_words_shape(c)) {
 		char value[QUANTITY], reference[QUANTITY];
 
 	case SHAPE_COMPARISON:
-		add_comparison(out, g);
+		reason_words_add_comparison(out, g);
 		/* Adds " (550 TFLOP/s against 658 TFLOP/s; limit 10 %)". */
 		text_add(out, " (");
-		reason_add_worst(out, g);
-		text_addf(out, "%s against %s; limit ", reason_brief_value(c, c->value, value),
-			  reason_brief_value(c, c->reference, reference));
-		add_percent(out, c->bound, c->reference);
+		reason_words_add_worst(out, g);
+		text_addf(out, "%s against %s; limit ",
+			  reason_words_brief_value(c, c->value, value),
+			  reason_words_brief_value(c, c->reference, reference));
+		reason_words_add_percent(out, c->bound, c->reference);
 		text_add_char(out, ')');
 		break;
 	case SHAPE_BOUND:
-		add_violation(out, g);
-		add_violation_numbers(out, g);
+		reason_words_add_violation(out, g);
+		reason_words_add_violation_numbers(out, g);
 		break;
 	case SHAPE_UNDECIDED:
-		add_undecided(out, c);
+		reason_words_add_undecided(out, c);
 		break;
 	case SHAPE_NODE:
-		reason_add_node(out, c);
+		reason_words_add_node(out, c);
 		break;
 	case SHAPE_WORDS:
-		if (reason_is_skipped_alone(c)) {
-			reason_add_case(out, g);
+		if (reason_words_is_skipped_alone(c)) {
+			reason_words_add_case(out, g);
 			text_addf(out, " (%s)", c->case_id);
 		} else {
-			add_words(out, c);
+			reason_words_add_words(out, c);
 		}
 		break;
 	}
 }
 
-static bool follows_with_colon(const struct verdict_check *c)
+static bool reason_words_follows_with_colon(const struct verdict_check *c)
 {
-	enum shape shape = reason_shape(c);
+	enum shape shape = reason_words_shape(c);
 
 	return shape == SHAPE_NODE ||
 	       (shape == SHAPE_WORDS && !(*c->case_id && c->comparison != NO_COMPARISON));
 }
 
-char *reason_text(const struct verdicts *v, const struct reason_checks *g, const char *serial)
+char *reason_words_text(const struct verdicts *v, const struct reason_checks *g, const char *serial)
 {
 	const struct verdict_check *c = g->checks[0];
 	struct text out = TEXT_EMPTY;
 
-	reason_add_subject(&out, g->devices, c->machine, serial);
+	reason_words_add_subject(&out, g->devices, c->machine, serial);
 	/* Removes the comma after a serial number. */
-	if (*serial && follows_with_colon(c))
+	if (*serial && reason_words_follows_with_colon(c))
 		out.data[--out.length] = '\0';
-	reason_add_facts(&out, g);
+	reason_words_add_facts(&out, g);
 	if (!text_ends_with(out.data, "."))
 		text_add_char(&out, '.');
-	if (reason_shape(c) == SHAPE_UNDECIDED && reason_variants(g).bad_count > 1) {
+	if (reason_words_shape(c) == SHAPE_UNDECIDED && reason_words_variants(g).bad_count > 1) {
 		text_add(&out, " It is undecided in ");
-		reason_add_task(&out, g);
+		reason_words_add_task(&out, g);
 		text_add_char(&out, '.');
 	}
-	if (reason_is_skipped_alone(c))
+	if (reason_words_is_skipped_alone(c))
 		text_add(&out, " Each GPU must run what an identical GPU runs.");
-	add_which(&out, v, c);
+	reason_words_add_which(&out, v, c);
 	if (c->warns_only && c->comparison == LIKE_POPULATION)
 		text_add(&out, " There are too few reference GPUs to reject it.");
 	*out.data = (char)toupper((unsigned char)*out.data); /* "the node" */
@@ -567,7 +574,7 @@ char *reason_text(const struct verdicts *v, const struct reason_checks *g, const
 }
 
 /* Launches after which the interval, at the same variation, is narrow enough; 0: too many. */
-static size_t launches_to_decide(const struct verdict_check *c)
+static size_t reason_words_launches_to_decide(const struct verdict_check *c)
 {
 	double high = isfinite(c->deciding_high) ? c->deciding_high : c->high;
 	double half = log(high / c->value), distance = fabs(log(c->value / c->bound));
@@ -579,15 +586,15 @@ static size_t launches_to_decide(const struct verdict_check *c)
 	return wanted < FEWEST_LAUNCHES ? FEWEST_LAUNCHES : (size_t)wanted;
 }
 
-char *reason_remedy(const struct verdicts *v, const struct verdict_check *c)
+char *reason_words_remedy(const struct verdicts *v, const struct verdict_check *c)
 {
 	struct text out = TEXT_EMPTY;
 
-	if (reason_is_skipped_alone(c))
+	if (reason_words_is_skipped_alone(c))
 		text_add(&out, "Repeat the case alone on this GPU. Return this GPU if it skips "
 			       "the case again.");
-	else if (reason_shape(c) == SHAPE_UNDECIDED) {
-		size_t launches = launches_to_decide(c);
+	else if (reason_words_shape(c) == SHAPE_UNDECIDED) {
+		size_t launches = reason_words_launches_to_decide(c);
 
 		if (!launches)
 			text_add(&out,
@@ -601,8 +608,8 @@ char *reason_remedy(const struct verdicts *v, const struct verdict_check *c)
 				  launches);
 	} else
 		text_add(&out, c->xid ? xid_action((int64_t)c->xid) : cause_action(c->cause));
-	if (reason_shape(c) != SHAPE_UNDECIDED && c->verdict == VERDICT_INCONCLUSIVE && v->repeat &&
-	    *v->repeat)
+	if (reason_words_shape(c) != SHAPE_UNDECIDED && c->verdict == VERDICT_INCONCLUSIVE &&
+	    v->repeat && *v->repeat)
 		text_addf(&out, " Then run: %s", v->repeat);
 	return text_detach(&out);
 }

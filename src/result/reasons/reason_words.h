@@ -9,8 +9,8 @@
  * Adds "GPU cuda:1 of n7.json, serial 1650," as the subject of a sentence. Without `serial` it has
  * no commas, without `devices` it is "the node".
  */
-void reason_add_subject(struct text *out, const char *devices, const char *machine,
-			const char *serial);
+void reason_words_add_subject(struct text *out, const char *devices, const char *machine,
+			      const char *serial);
 /* Checks of one reason, worst first; passed ones are among them, because they tell the extent. */
 struct reason_checks {
 	const struct verdict_check *const *checks;
@@ -18,8 +18,9 @@ struct reason_checks {
 	const char *devices; /* "cuda:0,cuda:1", the same for both directions of a link */
 };
 /* Headline (a clause), sentences, and remedy; the caller frees each. */
-char *reason_headline(const struct reason_checks *g);
-char *reason_text(const struct verdicts *v, const struct reason_checks *g, const char *serial);
-char *reason_remedy(const struct verdicts *v, const struct verdict_check *c);
+char *reason_words_headline(const struct reason_checks *g);
+char *reason_words_text(const struct verdicts *v, const struct reason_checks *g,
+			const char *serial);
+char *reason_words_remedy(const struct verdicts *v, const struct verdict_check *c);
 
 #endif

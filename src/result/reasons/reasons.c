@@ -19,7 +19,7 @@ struct faulty_check {
 /* The caller frees the names, in an order that does not depend on the direction of a pair. */
 static char *reasons_subject_of(const struct verdict_check *c)
 {
-	const char *devices = check_faulty_devices(c), *comma = strchr(devices, ',');
+	const char *devices = verdict_check_faulty_devices(c), *comma = strchr(devices, ',');
 	size_t first = comma ? (size_t)(comma - devices) : 0,
 	       second = comma ? strlen(comma + 1) : 0;
 
@@ -39,7 +39,7 @@ static const char *reasons_serial_of(const struct verdicts *v, const struct faul
 }
 
 /* Wrong data are a single fault, whatever limits also cover the case. */
-static enum aspect aspect_of_fault(const struct verdict_check *c)
+static enum aspect reasons_aspect_of_fault(const struct verdict_check *c)
 {
 	return c->wrong ? ASPECT_CORRECTNESS : c->aspect;
 }
@@ -73,14 +73,14 @@ static void reasons_add(struct verdicts *v, const struct faulty_check *faulty, s
 	*reason = (struct verdict_reason){ .verdict = worst->verdict,
 					   .accepted = worst->accepted,
 					   .wrong = worst->wrong,
-					   .aspect = aspect_of_fault(worst),
+					   .aspect = reasons_aspect_of_fault(worst),
 					   .cause = worst->cause,
 					   .machine = xstrdup(worst->machine),
 					   .devices = xstrdup(faulty[0].devices),
 					   .serial = xstrdup(serial),
-					   .headline = reason_headline(&g),
-					   .text = reason_text(v, &g, serial),
-					   .remedy = reason_remedy(v, worst),
+					   .headline = reason_words_headline(&g),
+					   .text = reason_words_text(v, &g, serial),
+					   .remedy = reason_words_remedy(v, worst),
 					   .margin = worst->margin,
 					   .check = (size_t)(worst - v->checks),
 					   .checks = bad };
@@ -92,7 +92,9 @@ static int reasons_order_subjects(const struct faulty_check *a, const struct fau
 	int order = strcmp(a->devices, b->devices);
 
 	order = order ? order : strcmp(a->check->machine, b->check->machine);
-	return order ? order : (int)aspect_of_fault(a->check) - (int)aspect_of_fault(b->check);
+	return order ? order
+		     : (int)reasons_aspect_of_fault(a->check) -
+			       (int)reasons_aspect_of_fault(b->check);
 }
 
 /* Sorts by device and aspect, worst first within each. */
@@ -106,7 +108,9 @@ static int reasons_by_subject(const void *a, const void *b)
 		return order;
 	if (needs_reason(p) != needs_reason(q))
 		return needs_reason(p) ? -1 : 1;
-	return check_is_worse(p, q) ? -1 : check_is_worse(q, p) ? 1 : (p > q) - (p < q);
+	return verdict_check_is_worse(p, q)   ? -1
+	       : verdict_check_is_worse(q, p) ? 1
+					      : (p > q) - (p < q);
 }
 
 static int reasons_by_group(const void *a, const void *b)
@@ -116,7 +120,7 @@ static int reasons_by_group(const void *a, const void *b)
 
 #define CENTER_PAIRS_LEAST 3
 
-static bool is_of_two_devices(const struct faulty_check *f)
+static bool reasons_is_of_two_devices(const struct faulty_check *f)
 {
 	const char *comma = strchr(f->devices, ',');
 
@@ -124,7 +128,8 @@ static bool is_of_two_devices(const struct faulty_check *f)
 }
 
 /* True if the device, whose name has that length, is one of the two. */
-static bool pair_has_device(const struct faulty_check *pair, const char *device, size_t length)
+static bool reasons_pair_has_device(const struct faulty_check *pair, const char *device,
+				    size_t length)
 {
 	const char *comma = strchr(pair->devices, ',');
 
@@ -134,8 +139,8 @@ static bool pair_has_device(const struct faulty_check *pair, const char *device,
 }
 
 /* True if the device is one end of each link of its machine that fails, and of several. */
-static bool is_center_of_links(const struct faulty_check *sorted, size_t count, const char *machine,
-			       const char *device, size_t length)
+static bool reasons_is_center_of_links(const struct faulty_check *sorted, size_t count,
+				       const char *machine, const char *device, size_t length)
 {
 	const char *last = "";
 	size_t pairs = 0;
@@ -143,10 +148,10 @@ static bool is_center_of_links(const struct faulty_check *sorted, size_t count, 
 	for (size_t i = 0; i < count; i++) {
 		const struct faulty_check *f = &sorted[i];
 
-		if (f->check->verdict != VERDICT_FAIL || !is_of_two_devices(f) ||
+		if (f->check->verdict != VERDICT_FAIL || !reasons_is_of_two_devices(f) ||
 		    strcmp(f->check->machine, machine) != 0)
 			continue;
-		if (!pair_has_device(f, device, length))
+		if (!reasons_pair_has_device(f, device, length))
 			return false;
 		pairs += strcmp(f->devices, last) != 0;
 		last = f->devices;
@@ -169,20 +174,21 @@ static bool reasons_find_centers(struct faulty_check *sorted, size_t count)
 		size_t length = second ? (size_t)(second++ - f->devices) : 0;
 		char *center;
 
-		if (f->check->verdict != VERDICT_FAIL || !is_of_two_devices(f) ||
+		if (f->check->verdict != VERDICT_FAIL || !reasons_is_of_two_devices(f) ||
 		    (machine && strcmp(machine, f->check->machine) == 0))
 			continue;
 		machine = f->check->machine;
-		center = is_center_of_links(sorted, count, machine, f->devices, length)
-				 ? xasprintf("%.*s", (int)length, f->devices)
-			 : is_center_of_links(sorted, count, machine, second, strlen(second))
-				 ? xstrdup(second)
-				 : NULL;
+		center =
+			reasons_is_center_of_links(sorted, count, machine, f->devices, length)
+				? xasprintf("%.*s", (int)length, f->devices)
+			: reasons_is_center_of_links(sorted, count, machine, second, strlen(second))
+				? xstrdup(second)
+				: NULL;
 		found = found || center;
 		for (size_t k = 0; center && k < count; k++)
-			if (is_of_two_devices(&sorted[k]) &&
+			if (reasons_is_of_two_devices(&sorted[k]) &&
 			    strcmp(sorted[k].check->machine, machine) == 0 &&
-			    pair_has_device(&sorted[k], center, strlen(center))) {
+			    reasons_pair_has_device(&sorted[k], center, strlen(center))) {
 				free(sorted[k].devices);
 				sorted[k].devices = xstrdup(center);
 			}
@@ -192,10 +198,10 @@ static bool reasons_find_centers(struct faulty_check *sorted, size_t count)
 }
 
 /* True for the median of several devices if each of them fails in this aspect on its own. */
-static bool is_told_by_devices(const struct faulty_check *sorted, size_t count,
-			       const struct faulty_check *of_node)
+static bool reasons_is_told_by_devices(const struct faulty_check *sorted, size_t count,
+				       const struct faulty_check *of_node)
 {
-	bool all = check_is_of_node(of_node->check) && strchr(of_node->devices, ',');
+	bool all = verdict_check_is_of_node(of_node->check) && strchr(of_node->devices, ',');
 
 	for (const char *at = of_node->devices; all && *at;) {
 		size_t length = strcspn(at, ",");
@@ -232,7 +238,7 @@ static size_t reasons_collect(const struct verdicts *v, struct faulty_check *out
 	return count;
 }
 
-static void explain_checks(struct verdicts *v)
+static void reasons_explain_checks(struct verdicts *v)
 {
 	struct faulty_check *sorted = xcalloc(v->count + 1, sizeof(*sorted));
 	size_t count = reasons_collect(v, sorted);
@@ -245,7 +251,8 @@ static void explain_checks(struct verdicts *v)
 		for (next = i + 1; next < count; next++)
 			if (reasons_order_subjects(&sorted[i], &sorted[next]) != 0)
 				break;
-		if (needs_reason(sorted[i].check) && !is_told_by_devices(sorted, count, &sorted[i]))
+		if (needs_reason(sorted[i].check) &&
+		    !reasons_is_told_by_devices(sorted, count, &sorted[i]))
 			reasons_add(v, &sorted[i], next - i);
 	}
 	for (size_t i = 0; i < count; i++)
@@ -254,13 +261,13 @@ static void explain_checks(struct verdicts *v)
 }
 
 /* True if `d`, of the same machine as `other`, lacks the aspect for the same reason. */
-static bool device_lacks_aspect(const struct device_judgement *d,
-				const struct device_judgement *other,
-				const struct aspect_judgement *missing)
+static bool reasons_device_lacks_aspect(const struct device_judgement *d,
+					const struct device_judgement *other,
+					const struct aspect_judgement *missing)
 {
-	const struct aspect_judgement *a = device_aspect(d, missing->aspect);
+	const struct aspect_judgement *a = verdict_device_aspect(d, missing->aspect);
 
-	return a && aspect_is_missing(a) && strcmp(a->reason, missing->reason) == 0 &&
+	return a && verdict_aspect_is_missing(a) && strcmp(a->reason, missing->reason) == 0 &&
 	       strcmp(d->machine, other->machine) == 0;
 }
 
@@ -274,10 +281,10 @@ static char *reasons_devices_without(const struct verdicts *v, size_t first,
 	struct text devices = TEXT_EMPTY;
 
 	for (size_t i = 0; i < first; i++)
-		if (device_lacks_aspect(&v->devices[i], &v->devices[first], a))
+		if (reasons_device_lacks_aspect(&v->devices[i], &v->devices[first], a))
 			return xstrdup("");
 	for (size_t i = first; i < v->device_count; i++)
-		if (device_lacks_aspect(&v->devices[i], &v->devices[first], a))
+		if (reasons_device_lacks_aspect(&v->devices[i], &v->devices[first], a))
 			text_addf(&devices, "%s%s", devices.length ? "," : "",
 				  v->devices[i].device);
 	return text_detach(&devices);
@@ -292,7 +299,7 @@ static void reasons_add_missing(struct verdicts *v, char *devices, const char *m
 	char *text;
 
 	text_addf(&headline, "%s of ", aspect_name(a->aspect));
-	reason_add_subject(&headline, devices, machine, "");
+	reason_words_add_subject(&headline, devices, machine, "");
 	text_add(&headline, " was not judged");
 	text = xasprintf("%s: %s.", headline.data, a->reason);
 	text[0] = (char)toupper((unsigned char)text[0]);
@@ -347,7 +354,7 @@ static int reasons_worst_first(const void *a, const void *b)
 }
 
 /* If limits match no case, there is nothing to explain and nothing is accepted. */
-static void explain_nothing(struct verdicts *v)
+static void reasons_explain_nothing(struct verdicts *v)
 {
 	struct verdict_reason *reason;
 
@@ -375,16 +382,16 @@ static void explain_nothing(struct verdicts *v)
 	};
 }
 
-void verdicts_explain(struct verdicts *v)
+void reasons_verdicts_explain(struct verdicts *v)
 {
 	verdicts_drop_reasons(v);
-	explain_checks(v);
+	reasons_explain_checks(v);
 	for (size_t d = 0; d < v->device_count; d++) {
 		for (size_t i = 0; i < v->devices[d].aspect_count; i++) {
 			const struct aspect_judgement *a = &v->devices[d].aspects[i];
 			char *devices;
 
-			if (!aspect_is_missing(a))
+			if (!verdict_aspect_is_missing(a))
 				continue;
 			devices = reasons_devices_without(v, d, a);
 			if (*devices)
@@ -393,7 +400,7 @@ void verdicts_explain(struct verdicts *v)
 				free(devices);
 		}
 	}
-	explain_nothing(v);
+	reasons_explain_nothing(v);
 	if (v->reason_count)
 		qsort(v->reasons, v->reason_count, sizeof(*v->reasons), reasons_worst_first);
 }

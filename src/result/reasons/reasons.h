@@ -10,7 +10,7 @@
 #include "result/verdict.h"
 
 /* Rebuilds `reasons` from checks and devices, whose causes are all set; worst first. */
-void verdicts_explain(struct verdicts *verdicts);
+void reasons_verdicts_explain(struct verdicts *verdicts);
 
 /* Adds " Worst: GPU cuda:1 is ... Also: ...": what keeps the verdict from ACCEPTED, worst first. */
 void reasons_add_worst(const struct verdicts *verdicts, struct text *out);

@@ -98,7 +98,7 @@ void run_status_begin(struct run_status *s, const struct result *result)
 }
 
 /* Number of finished cases of one node. */
-static size_t status_ended_cases(const struct run_status *s)
+static size_t run_status_ended_cases(const struct run_status *s)
 {
 	return s->ok + s->skipped + s->failed + s->errors;
 }
@@ -111,8 +111,8 @@ enum status run_status_write(struct run_status *status, const char *directory, s
 
 	clock_iso8601(status->updated, sizeof(status->updated));
 	if (!status->nodes.planned)
-		status->settled = status_ended_cases(status);
-	fields_write(&w, fields, status);
+		status->settled = run_status_ended_cases(status);
+	json_fields_write(&w, fields, status);
 	text = writer_finish(&w);
 	written = file_replace(path, text, strlen(text), err);
 	free(text);
@@ -127,7 +127,7 @@ enum status run_status_read(struct run_status *status, const char *directory, st
 
 	*status = (struct run_status){ .exit_code = -1 };
 	if (input_read_file(path, "status", MOST_BYTES, &text, err) == STATUS_OK &&
-	    fields_parse(text.data, text.length, fields, status, err) != STATUS_OK)
+	    json_fields_parse(text.data, text.length, fields, status, err) != STATUS_OK)
 		error_prefix(err, "%s", path);
 	text_release(&text);
 	free(path);
@@ -136,7 +136,7 @@ enum status run_status_read(struct run_status *status, const char *directory, st
 
 char *run_status_line(const struct run_status *status)
 {
-	return fields_line(fields, status);
+	return json_fields_line(fields, status);
 }
 
 void run_status_release(struct run_status *status)
@@ -156,7 +156,7 @@ bool run_status_lost(const struct run_status *status, double now)
 	return now - clock_parse_iso8601(status->updated) > STATUS_SILENCE_SECONDS;
 }
 
-static void add_current(const struct run_status *s, struct text *out)
+static void run_status_add_current(const struct run_status *s, struct text *out)
 {
 	char shown[48];
 
@@ -205,10 +205,10 @@ void run_status_print(const struct run_status *s, bool lost, struct text *out)
 		text_addf(out, "%zu of %zu cases\n", s->settled, s->planned);
 	else
 		text_addf(out, "%zu of %zu cases: %zu OK, %zu skipped, %zu failed, %zu errors\n",
-			  status_ended_cases(s), s->planned, s->ok, s->skipped, s->failed,
+			  run_status_ended_cases(s), s->planned, s->ok, s->skipped, s->failed,
 			  s->errors);
 	if (running && !lost && s->current.id[0])
-		add_current(s, out);
+		run_status_add_current(s, out);
 	if (running && !lost)
 		run_status_add_time(s, out);
 	soak_rows_print(&s->devices, out);

@@ -30,7 +30,7 @@ static struct soak_row *soak_row_of(struct soak_rows *rows, const char *device)
 }
 
 /* "burn/fp32": suite, label, and the parameters other than the slice number. */
-static void soak_name_load(const struct case_result *c, char *out, size_t size)
+static void soak_rows_name_load(const struct case_result *c, char *out, size_t size)
 {
 	size_t at = (size_t)snprintf(out, size, "%s/%s", c->suite ? c->suite : "",
 				     c->label ? c->label : "");
@@ -40,14 +40,14 @@ static void soak_name_load(const struct case_result *c, char *out, size_t size)
 			at += (size_t)snprintf(out + at, size - at, "/%s", c->parameters[i].text);
 }
 
-static void soak_add_rate(struct soak_row *row, const struct case_result *c, double rate)
+static void soak_rows_add_rate(struct soak_row *row, const struct case_result *c, double rate)
 {
 	struct soak_load *load = NULL;
 	char name[sizeof(load->name)];
 
 	if (!(rate > 0))
 		return;
-	soak_name_load(c, name, sizeof(name));
+	soak_rows_name_load(c, name, sizeof(name));
 	for (size_t i = 0; i < row->load_count && !load; i++)
 		if (strcmp(row->loads[i].name, name) == 0)
 			load = &row->loads[i];
@@ -63,7 +63,8 @@ static void soak_add_rate(struct soak_row *row, const struct case_result *c, dou
 		row->rate_share = fmin(row->rate_share, row->loads[i].latest / row->loads[i].first);
 }
 
-static void add_mean(const struct time_quantity *q, double *sum, double *count, double *mean)
+static void soak_rows_add_mean(const struct time_quantity *q, double *sum, double *count,
+			       double *mean)
 {
 	for (size_t i = 0; i < q->mean_count; i++)
 		if (isfinite(q->mean[i])) {
@@ -74,14 +75,14 @@ static void add_mean(const struct time_quantity *q, double *sum, double *count, 
 		*mean = *sum / *count;
 }
 
-static void soak_add_quantity(struct soak_row *row, const struct time_quantity *q)
+static void soak_rows_add_quantity(struct soak_row *row, const struct time_quantity *q)
 {
 	if (strcmp(q->name, "power_watts") == 0)
-		add_mean(q, &row->power_sum, &row->power_count, &row->power_watts);
+		soak_rows_add_mean(q, &row->power_sum, &row->power_count, &row->power_watts);
 	else if (strcmp(q->name, "sm_clock_hz") == 0)
-		add_mean(q, &row->clock_sum, &row->clock_count, &row->sm_clock_hz);
+		soak_rows_add_mean(q, &row->clock_sum, &row->clock_count, &row->sm_clock_hz);
 	else if (strcmp(q->name, "throttled") == 0)
-		add_mean(q, &row->throttled_sum, &row->throttled_count, &row->throttled);
+		soak_rows_add_mean(q, &row->throttled_sum, &row->throttled_count, &row->throttled);
 	else if (strcmp(q->name, "temperature_celsius") == 0)
 		for (size_t i = 0; i < q->highest_count; i++)
 			row->temperature_celsius = fmax(row->temperature_celsius, q->highest[i]);
@@ -102,9 +103,9 @@ void soak_rows_add(struct soak_rows *rows, const struct case_result *c)
 			row->verified_bytes =
 				w->verified_bytes +
 				(isfinite(row->verified_bytes) ? row->verified_bytes : 0);
-		soak_add_rate(row, c, w->rate);
+		soak_rows_add_rate(row, c, w->rate);
 		for (size_t q = 0; q < w->quantity_count; q++)
-			soak_add_quantity(row, &w->quantities[q]);
+			soak_rows_add_quantity(row, &w->quantities[q]);
 	}
 }
 
@@ -116,7 +117,7 @@ void soak_rows_release(struct soak_rows *rows)
 	*rows = (struct soak_rows){ 0 };
 }
 
-static void soak_add_cell(struct text *out, int width, double value, const char *format)
+static void soak_rows_add_cell(struct text *out, int width, double value, const char *format)
 {
 	char cell[32] = "-";
 
@@ -135,14 +136,14 @@ void soak_rows_print(const struct soak_rows *rows, struct text *out)
 		const struct soak_row *r = &rows->items[i];
 
 		text_addf(out, "%-10s", r->device);
-		soak_add_cell(out, 9, 100 * r->rate_share, "%.1f %%");
-		soak_add_cell(out, 8, r->power_watts, "%.0f W");
+		soak_rows_add_cell(out, 9, 100 * r->rate_share, "%.1f %%");
+		soak_rows_add_cell(out, 8, r->power_watts, "%.0f W");
 		/* The degree sign has two bytes and one column. */
-		soak_add_cell(out, isfinite(r->temperature_celsius) ? 9 : 8, r->temperature_celsius,
-			      "%.0f °C");
-		soak_add_cell(out, 9, 1e-6 * r->sm_clock_hz, "%.0f MHz");
-		soak_add_cell(out, 9, 100 * r->throttled, "%.1f %%");
-		soak_add_cell(out, 10, 1e-9 * r->verified_bytes / WORD_BYTES, "%.3f");
+		soak_rows_add_cell(out, isfinite(r->temperature_celsius) ? 9 : 8,
+				   r->temperature_celsius, "%.0f °C");
+		soak_rows_add_cell(out, 9, 1e-6 * r->sm_clock_hz, "%.0f MHz");
+		soak_rows_add_cell(out, 9, 100 * r->throttled, "%.1f %%");
+		soak_rows_add_cell(out, 10, 1e-9 * r->verified_bytes / WORD_BYTES, "%.3f");
 		text_addf(out, " %8" PRIu64 "\n", r->wrong);
 	}
 }

@@ -11,12 +11,12 @@ static const char *const frames[] = {
 	[MESSAGE_PARTIAL] = "{\"partial\":",   [MESSAGE_LOST] = "{\"lost\":",
 };
 
-void message_add_index(struct text *to, enum message_kind kind, size_t index)
+void worker_message_add_index(struct text *to, enum message_kind kind, size_t index)
 {
 	text_addf(to, "%s%zu}\n", frames[kind], index);
 }
 
-static void message_add_number(struct text *to, double value)
+static void worker_message_add_number(struct text *to, double value)
 {
 	if (isfinite(value))
 		text_addf(to, "%.9g", value);
@@ -24,16 +24,16 @@ static void message_add_number(struct text *to, double value)
 		text_add(to, "null");
 }
 
-void message_add_progress(struct text *to, size_t samples, double median, double half_width)
+void worker_message_add_progress(struct text *to, size_t samples, double median, double half_width)
 {
 	text_addf(to, "%s{\"samples\":%zu,\"median\":", frames[MESSAGE_PROGRESS], samples);
-	message_add_number(to, median);
+	worker_message_add_number(to, median);
 	text_add(to, ",\"half_width\":");
-	message_add_number(to, half_width);
+	worker_message_add_number(to, half_width);
 	text_add(to, "}}\n");
 }
 
-void message_add_case(struct text *to, bool partial, const struct case_result *c)
+void worker_message_add_case(struct text *to, bool partial, const struct case_result *c)
 {
 	char *json = case_result_to_json(c);
 
@@ -41,7 +41,7 @@ void message_add_case(struct text *to, bool partial, const struct case_result *c
 	free(json);
 }
 
-void message_add_lost(struct text *to, const struct lost_worker *lost)
+void worker_message_add_lost(struct text *to, const struct lost_worker *lost)
 {
 	char *json = lost_worker_to_json(lost);
 
@@ -49,7 +49,7 @@ void message_add_lost(struct text *to, const struct lost_worker *lost)
 	free(json);
 }
 
-static bool message_parse_number(const char *s, double *value)
+static bool worker_message_parse_number(const char *s, double *value)
 {
 	char *end;
 
@@ -60,18 +60,18 @@ static bool message_parse_number(const char *s, double *value)
 	return end != s && *end == '\0' && isfinite(*value);
 }
 
-static bool parse_progress(const char *s, struct message *out)
+static bool worker_message_parse_progress(const char *s, struct message *out)
 {
 	char median[32], half_width[32];
 	int end = 0;
 
 	return sscanf(s, "{\"samples\":%zu,\"median\":%31[^,],\"half_width\":%31[^}]}%n",
 		      &out->samples, median, half_width, &end) == 3 &&
-	       s[end] == '\0' && end > 0 && message_parse_number(median, &out->median) &&
-	       message_parse_number(half_width, &out->half_width);
+	       s[end] == '\0' && end > 0 && worker_message_parse_number(median, &out->median) &&
+	       worker_message_parse_number(half_width, &out->half_width);
 }
 
-static bool parse_body(const char *body, size_t length, struct message *out)
+static bool worker_message_parse_body(const char *body, size_t length, struct message *out)
 {
 	char copy[128];
 	int end = 0;
@@ -86,12 +86,12 @@ static bool parse_body(const char *body, size_t length, struct message *out)
 	memcpy(copy, body, length);
 	copy[length] = '\0';
 	if (out->kind == MESSAGE_PROGRESS)
-		return parse_progress(copy, out);
+		return worker_message_parse_progress(copy, out);
 	return copy[0] >= '0' && copy[0] <= '9' && sscanf(copy, "%zu%n", &out->index, &end) == 1 &&
 	       copy[end] == '\0';
 }
 
-bool message_parse(const char *line, size_t length, struct message *out)
+bool worker_message_parse(const char *line, size_t length, struct message *out)
 {
 	*out = (struct message){ .line = line, .line_length = length };
 	for (int kind = MESSAGE_START; kind <= MESSAGE_LOST; kind++) {
@@ -101,7 +101,7 @@ bool message_parse(const char *line, size_t length, struct message *out)
 			continue;
 		out->kind = (enum message_kind)kind;
 		return line[length - 1] == '}' &&
-		       parse_body(line + opening, length - opening - 1, out);
+		       worker_message_parse_body(line + opening, length - opening - 1, out);
 	}
 	return false;
 }

@@ -45,12 +45,12 @@ struct message {
 };
 
 /* Each adds one line with its line break. */
-void message_add_index(struct text *to, enum message_kind kind, size_t index);
-void message_add_progress(struct text *to, size_t samples, double median, double half_width);
-void message_add_case(struct text *to, bool partial, const struct case_result *c);
-void message_add_lost(struct text *to, const struct lost_worker *lost);
+void worker_message_add_index(struct text *to, enum message_kind kind, size_t index);
+void worker_message_add_progress(struct text *to, size_t samples, double median, double half_width);
+void worker_message_add_case(struct text *to, bool partial, const struct case_result *c);
+void worker_message_add_lost(struct text *to, const struct lost_worker *lost);
 
 /* `line` without its line break. Returns false when it is no such line. */
-bool message_parse(const char *line, size_t length, struct message *out);
+bool worker_message_parse(const char *line, size_t length, struct message *out);
 
 #endif

@@ -18,7 +18,7 @@
 /* That a rank of several nodes may be stopped by a signal. */
 #define HALTED_SECONDS 5.0
 
-enum status control_open(struct control **out, struct error *err)
+enum status worker_team_control_open(struct control **out, struct error *err)
 {
 	void *memory = mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -27,13 +27,13 @@ enum status control_open(struct control **out, struct error *err)
 	return *out ? STATUS_OK : error_errno(err, "shared memory");
 }
 
-void control_close(struct control *control)
+void worker_team_control_close(struct control *control)
 {
 	if (control)
 		munmap(control, sizeof(*control));
 }
 
-bool team_serves(const struct plan_case *a, const struct plan_case *b)
+bool worker_team_serves(const struct plan_case *a, const struct plan_case *b)
 {
 	int of_a = worker_processes(a), of_b = worker_processes(b),
 	    fewer = of_a < of_b ? of_a : of_b;
@@ -43,19 +43,19 @@ bool team_serves(const struct plan_case *a, const struct plan_case *b)
 	return memcmp(a->devices, b->devices, (size_t)fewer * sizeof(a->devices[0])) == 0;
 }
 
-const struct plan_case *team_larger(const struct plan_case *a, const struct plan_case *b)
+const struct plan_case *worker_team_larger(const struct plan_case *a, const struct plan_case *b)
 {
 	return worker_processes(b) > worker_processes(a) ? b : a;
 }
 
 /* The rank here as one of the world. */
-static int world_rank(const struct worker_team *team, int rank)
+static int worker_team_world_rank(const struct worker_team *team, int rank)
 {
 	return rank + (team->part ? team->part->first : 0);
 }
 
-static void team_name_ranks(struct worker_team *team, const struct plan *plan,
-			    const struct plan_case *c)
+static void worker_team_name_ranks(struct worker_team *team, const struct plan *plan,
+				   const struct plan_case *c)
 {
 	for (int rank = 0; rank < team->size; rank++) {
 		char *name = team->ranks[rank].name;
@@ -64,13 +64,14 @@ static void team_name_ranks(struct worker_team *team, const struct plan *plan,
 			snprintf(name, sizeof(team->ranks[rank].name), "worker");
 		else
 			snprintf(name, sizeof(team->ranks[rank].name), "rank %d (%.40s)",
-				 world_rank(team, rank),
-				 plan->devices[c->devices[world_rank(team, rank)]].id);
+				 worker_team_world_rank(team, rank),
+				 plan->devices[c->devices[worker_team_world_rank(team, rank)]].id);
 	}
 }
 
 /* In the forked process. */
-static void become_rank(struct worker_team *team, int rank, struct assignment *assignment)
+static void worker_team_become_rank(struct worker_team *team, int rank,
+				    struct assignment *assignment)
 {
 	const struct team_part *part = team->part;
 
@@ -80,12 +81,13 @@ static void become_rank(struct worker_team *team, int rank, struct assignment *a
 	assignment->worlds = team->worlds;
 	assignment->size = part ? part->world->size : team->size;
 	for (int size = 1; size <= assignment->size; size++)
-		assignment->worlds[size].rank = world_rank(team, rank);
+		assignment->worlds[size].rank = worker_team_world_rank(team, rank);
 }
 
 /* One world per distinct rank count; all ranks use the largest to stay in step. */
-static enum status create_worlds(struct worker_team *team, const struct plan *plan,
-				 const size_t *cases, size_t case_count, struct error *err)
+static enum status worker_team_create_worlds(struct worker_team *team, const struct plan *plan,
+					     const size_t *cases, size_t case_count,
+					     struct error *err)
 {
 	enum status status;
 
@@ -103,7 +105,7 @@ static enum status create_worlds(struct worker_team *team, const struct plan *pl
 	return status;
 }
 
-bool team_pending_failure(const struct worker_team *team, struct error *said)
+bool worker_team_pending_failure(const struct worker_team *team, struct error *said)
 {
 	int most = team->part ? team->part->world->size : team->size;
 
@@ -113,8 +115,8 @@ bool team_pending_failure(const struct worker_team *team, struct error *said)
 	return false;
 }
 
-enum status team_start(struct worker_team *team, struct assignment *assignment, int log,
-		       const struct team_part *part, struct error *err)
+enum status worker_team_start(struct worker_team *team, struct assignment *assignment, int log,
+			      const struct team_part *part, struct error *err)
 {
 	const struct plan *plan = assignment->plan;
 	const struct plan_case *largest = &plan->cases[assignment->cases[0]];
@@ -127,13 +129,14 @@ enum status team_start(struct worker_team *team, struct assignment *assignment, 
 				      .own_rank = -1,
 				      .part = part };
 	for (size_t i = 1; i < assignment->case_count; i++)
-		largest = team_larger(largest, &plan->cases[assignment->cases[i]]);
+		largest = worker_team_larger(largest, &plan->cases[assignment->cases[i]]);
 	team->size = part ? part->count : worker_processes(largest);
 	team->worlds = xcalloc((size_t)worker_processes(largest) + 1, sizeof(*team->worlds));
 	team->ranks = xcalloc((size_t)team->size, sizeof(*team->ranks));
-	team_name_ranks(team, plan, largest);
+	worker_team_name_ranks(team, plan, largest);
 	team->control->log_mark = lseek(log, 0, SEEK_END);
-	if (create_worlds(team, plan, assignment->cases, assignment->case_count, err) != STATUS_OK)
+	if (worker_team_create_worlds(team, plan, assignment->cases, assignment->case_count, err) !=
+	    STATUS_OK)
 		return err->status;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return error_errno(err, "pipe");
@@ -144,7 +147,7 @@ enum status team_start(struct worker_team *team, struct assignment *assignment, 
 		pid_t pid = child_fork(log, err);
 
 		if (pid == 0) {
-			become_rank(team, rank, assignment);
+			worker_team_become_rank(team, rank, assignment);
 			return STATUS_OK;
 		}
 		if (pid > 0) {
@@ -156,7 +159,7 @@ enum status team_start(struct worker_team *team, struct assignment *assignment, 
 	return err->status;
 }
 
-static void rank_ended(struct worker_team *team, int rank, int wait_status)
+static void worker_team_rank_ended(struct worker_team *team, int rank, int wait_status)
 {
 	char ending[128], reason[256];
 
@@ -170,10 +173,10 @@ static void rank_ended(struct worker_team *team, int rank, int wait_status)
 			 ? ", which a user or the out-of-memory killer sent"
 			 : "");
 	team->missed_peer = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == WORLD_ENDED_EXIT;
-	team_kill(team, reason, world_rank(team, rank));
+	worker_team_kill(team, reason, worker_team_world_rank(team, rank));
 }
 
-int team_reap(struct worker_team *team)
+int worker_team_reap(struct worker_team *team)
 {
 	char reason[160];
 
@@ -189,20 +192,20 @@ int team_reap(struct worker_team *team)
 			else if (WIFCONTINUED(wait_status))
 				r->halted = 0;
 			else
-				rank_ended(team, rank, wait_status);
+				worker_team_rank_ended(team, rank, wait_status);
 		}
 		/* Ranks of other nodes wait for one stopped by hand, and cannot know why. */
 		if (r->halted && clock_seconds() - r->halted >= HALTED_SECONDS && !team->killed) {
 			snprintf(reason, sizeof(reason), "%s was stopped by a signal for %g s",
 				 r->name, HALTED_SECONDS);
-			team_kill(team, reason, world_rank(team, rank));
+			worker_team_kill(team, reason, worker_team_world_rank(team, rank));
 		}
 	}
 	return team->alive;
 }
 
 /* Fields 14 and 15 of /proc/PID/stat, in clock ticks; the name in field 2 may hold anything. */
-static double process_cpu_seconds(pid_t pid)
+static double worker_team_process_cpu_seconds(pid_t pid)
 {
 	char path[64], line[1024];
 	unsigned long user, system;
@@ -220,17 +223,17 @@ static double process_cpu_seconds(pid_t pid)
 	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
 
-double team_cpu_seconds(const struct worker_team *team)
+double worker_team_cpu_seconds(const struct worker_team *team)
 {
 	double sum = 0;
 
 	for (int rank = 0; rank < team->size; rank++)
 		if (team->ranks[rank].pid > 0)
-			sum += process_cpu_seconds(team->ranks[rank].pid);
+			sum += worker_team_process_cpu_seconds(team->ranks[rank].pid);
 	return sum;
 }
 
-void team_kill(struct worker_team *team, const char *reason, int failed_rank)
+void worker_team_kill(struct worker_team *team, const char *reason, int failed_rank)
 {
 	char words[400];
 
@@ -249,7 +252,7 @@ void team_kill(struct worker_team *team, const char *reason, int failed_rank)
 			kill(team->ranks[rank].pid, SIGKILL);
 }
 
-void team_release(struct worker_team *team)
+void worker_team_release(struct worker_team *team)
 {
 	if (team->pipe >= 0)
 		close(team->pipe);

@@ -10,8 +10,8 @@
 
 #include "run/workers/worker.h"
 
-enum status control_open(struct control **out, struct error *err);
-void control_close(struct control *control); /* NULL is allowed */
+enum status worker_team_control_open(struct control **out, struct error *err);
+void worker_team_control_close(struct control *control); /* NULL is allowed */
 
 struct team_rank {
 	pid_t pid;     /* 0: gone */
@@ -46,40 +46,40 @@ struct worker_team {
  * True if one team can carry out both: each takes one process, or the ranks of the one with fewer
  * devices drive the first devices of the other.
  */
-bool team_serves(const struct plan_case *a, const struct plan_case *b);
+bool worker_team_serves(const struct plan_case *a, const struct plan_case *b);
 /* The one of two that takes more processes. */
-const struct plan_case *team_larger(const struct plan_case *a, const struct plan_case *b);
+const struct plan_case *worker_team_larger(const struct plan_case *a, const struct plan_case *b);
 
 /*
  * Forks the ranks for the cases of `assignment`, which one team serves: as many as the largest of
  * them needs. With `part` only its ranks, for cases that each need all of its world. Returns in
  * each rank's process, too, with own_rank set: it does the assignment (worker_run()).
  */
-enum status team_start(struct worker_team *team, struct assignment *assignment, int log,
-		       const struct team_part *part, struct error *err);
+enum status worker_team_start(struct worker_team *team, struct assignment *assignment, int log,
+			      const struct team_part *part, struct error *err);
 
 /* world_pending_failure() of any of its worlds. */
-bool team_pending_failure(const struct worker_team *team, struct error *said);
+bool worker_team_pending_failure(const struct worker_team *team, struct error *said);
 
 /*
  * Notices ranks that have ended; when one did not end well, kills the others. Returns how many are
  * alive.
  */
-int team_reap(struct worker_team *team);
+int worker_team_reap(struct worker_team *team);
 
 /*
  * CPU time that the ranks that are alive have taken so far, all threads; 0 where the system does
  * not report it.
  */
-double team_cpu_seconds(const struct worker_team *team);
+double worker_team_cpu_seconds(const struct worker_team *team);
 
 /*
  * Kills all ranks; `reason` (NULL: none) is kept unless there is one already, and so is the rank of
  * the world that is at fault (-1: unknown).
  */
-void team_kill(struct worker_team *team, const char *reason, int failed_rank);
+void worker_team_kill(struct worker_team *team, const char *reason, int failed_rank);
 
 /* Gives up on ranks that even SIGKILL does not end, and releases everything. */
-void team_release(struct worker_team *team);
+void worker_team_release(struct worker_team *team);
 
 #endif

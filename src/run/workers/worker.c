@@ -73,7 +73,7 @@ static void worker_send_index(const struct worker *w, enum message_kind kind, si
 {
 	struct text text = TEXT_EMPTY;
 
-	message_add_index(&text, kind, index);
+	worker_message_add_index(&text, kind, index);
 	worker_send_text(w, &text);
 }
 
@@ -82,7 +82,7 @@ static void worker_send_progress(void *context, size_t samples, double median, d
 	const struct worker *w = context;
 	struct text text = TEXT_EMPTY;
 
-	message_add_progress(&text, samples, median, half_width);
+	worker_message_add_progress(&text, samples, median, half_width);
 	worker_send_text(w, &text);
 }
 
@@ -161,7 +161,7 @@ static enum status worker_open_all(struct worker *w, struct attempt *attempts, s
 	return status;
 }
 
-static enum status attempt_check_memory(const struct run *run, struct error *err)
+static enum status worker_attempt_check_memory(const struct run *run, struct error *err)
 {
 	const struct plan_case *c = run->c;
 	uint64_t available = device_limits_memory_available();
@@ -201,8 +201,8 @@ static size_t worker_prepare_all(struct worker *w, struct attempt *attempts, siz
 		struct attempt *a = &attempts[i];
 
 		phases_enter(&a->phases, "set-up");
-		a->status =
-			world_agree(a->run.world, attempt_check_memory(&a->run, &a->err), &a->err);
+		a->status = world_agree(a->run.world, worker_attempt_check_memory(&a->run, &a->err),
+					&a->err);
 		if (a->status != STATUS_OK)
 			continue;
 		condition_before(a->run.sampler.device, &a->result);
@@ -218,7 +218,7 @@ static size_t worker_prepare_all(struct worker *w, struct attempt *attempts, siz
 }
 
 /* A concurrent group (src/plan/suite.h). */
-static void measure_together(struct attempt *const *attempts, size_t count)
+static void worker_measure_together(struct attempt *const *attempts, size_t count)
 {
 	struct run **runs = xcalloc(count, sizeof(struct run *));
 	struct error *errs = xcalloc(count, sizeof(*errs));
@@ -262,7 +262,7 @@ static void worker_finish_all(struct worker *w, struct attempt *const *ready, si
 }
 
 /* Status, reason and times of the result; `parts`: attempts that share the time since it began. */
-static void settle_attempt(struct attempt *a, double run_began, size_t parts)
+static void worker_settle_attempt(struct attempt *a, double run_began, size_t parts)
 {
 	struct case_result *result = &a->result;
 	enum case_end end = case_end_of_status(a->status);
@@ -293,8 +293,8 @@ static void worker_send_result(struct worker *w, struct attempt *a, bool first, 
 		worker_send_index(w, MESSAGE_START, a->run.c->index);
 		worker_send_index(w, MESSAGE_READY, a->run.c->index);
 	}
-	settle_attempt(a, w->a->run_began, parts);
-	message_add_case(&message, a->status == STATUS_INTERRUPTED, &a->result);
+	worker_settle_attempt(a, w->a->run_began, parts);
+	worker_message_add_case(&message, a->status == STATUS_INTERRUPTED, &a->result);
 	worker_send_text(w, &message);
 }
 
@@ -313,7 +313,7 @@ static enum status worker_worst_status(const struct attempt *attempts, size_t co
 }
 
 /* The choice of network into the case, and where it is new into the node's list. */
-static void record_network(struct worker *w, struct case_result *result)
+static void worker_record_network(struct worker *w, struct case_result *result)
 {
 	char *choice = network_log_choice();
 
@@ -334,7 +334,7 @@ static void record_network(struct worker *w, struct case_result *result)
  * Takes the figures of a case with or without GPUDirect RDMA away again where NCCL's log does not
  * tell, on all ranks together, that it did as asked.
  */
-static void check_gpudirect(const struct worker *w, struct attempt *a)
+static void worker_check_gpudirect(const struct worker *w, struct attempt *a)
 {
 	struct network_connections own = network_log_connections();
 	double all = world_sum(a->run.world, (double)own.all),
@@ -427,12 +427,12 @@ static enum status worker_measure_cases(struct worker *w, const struct plan_case
 			a->status = world_agree(&world, a->run.c->suite->run(&a->run, &a->err),
 						&a->err);
 		else if (n > 1)
-			measure_together(ready, n);
+			worker_measure_together(ready, n);
 		worker_finish_all(w, ready, n);
 		if (w->a->networks >= 0)
-			record_network(w, &attempts[0].result);
+			worker_record_network(w, &attempts[0].result);
 		if (cases[0]->gpudirect != GPUDIRECT_DEFAULT)
-			check_gpudirect(w, &attempts[0]);
+			worker_check_gpudirect(w, &attempts[0]);
 	}
 	status = worker_worst_status(attempts, count);
 	broken = count > 1 && (!opened || status_loses_device(status));
@@ -491,7 +491,7 @@ static void worker_change_suite(struct worker *w, const struct suite *next)
 }
 
 /* Before any backend is opened. Without one the cases that need it say so. */
-static void open_fork_server(struct worker *w, const char *backends)
+static void worker_open_fork_server(struct worker *w, const char *backends)
 {
 	const struct assignment *a = w->a;
 	struct error err = ERROR_NONE;
@@ -510,7 +510,7 @@ static void open_fork_server(struct worker *w, const char *backends)
  * Rank 0 decides: all ranks must leave the loop at the same case, also those that took no part in
  * the last one.
  */
-static bool go_on(struct worker *w, enum status *last)
+static bool worker_go_on(struct worker *w, enum status *last)
 {
 	struct {
 		enum status last;
@@ -536,11 +536,12 @@ void worker_run(const struct assignment *assignment)
 		network_log_open();
 	w.devices = xcalloc(plan->device_count, sizeof(struct device *));
 	w.links = xcalloc(plan->device_count, sizeof(*w.links));
-	open_fork_server(&w, names);
+	worker_open_fork_server(&w, names);
 	backends_open(&w.backends, names, &w.settings.backend_options);
 	free(names);
 	/* Also after the last case: ranks that had no part in it must know how it ended. */
-	for (size_t i = 0, count; go_on(&w, &last) && i < assignment->case_count; i += count) {
+	for (size_t i = 0, count; worker_go_on(&w, &last) && i < assignment->case_count;
+	     i += count) {
 		const struct plan_case *group[GROUP_MOST];
 
 		worker_change_suite(&w, plan->cases[assignment->cases[i]].suite);

@@ -64,7 +64,7 @@ struct collective {
 	char *from, *to;
 	/* of one operation, if the transport uses copies; set by collective_run() */
 	unsigned copy_commands;
-	double error; /* maximum found by collective_data_check(), relative to its tolerance's base */
+	double error; /* maximum in collective_data_check(), relative to its tolerance's base */
 };
 
 /* The root rank of broadcasts and reductions. */

@@ -446,7 +446,7 @@ static enum status parallel_measure_time_kernels(struct parallel_session *s, uns
 	struct series series = { 0 };
 	enum status status = parallel_measure_timing_sample_alone(s->run, &s->trainer, parts,
 								  s->pass, name, &series, err);
-	double level = series_level(&series);
+	double level = statistics_series_level(&series);
 
 	if (world_agree(world, status, err) == STATUS_OK)
 		world_gather(world, &level, seconds, sizeof(double));

@@ -217,7 +217,7 @@ static double parallel_outcome_slowest_seconds(const double *seconds, int ranks)
 
 static void parallel_outcome_record_idle(struct run *run, const struct outcome *o)
 {
-	double step = series_level(&o->step), sum = 0;
+	double step = statistics_series_level(&o->step), sum = 0;
 	struct text t = TEXT_EMPTY;
 
 	for (int rank = 0; rank < o->setup->ranks; rank++) {
@@ -253,9 +253,10 @@ static void parallel_outcome_record_communication(struct run *run, const struct 
 {
 	const struct measured_times times = { .compute = o->compute,
 					      .update = o->update,
-					      .communication = series_level(&o->communication) };
+					      .communication =
+						      statistics_series_level(&o->communication) };
 	struct measured_schedule schedule = parallel_derived_schedule_measured(o->setup, &times);
-	double exposed = fmax(0, series_level(&o->step) - schedule.seconds);
+	double exposed = fmax(0, statistics_series_level(&o->step) - schedule.seconds);
 
 	run_value(run, "parallel.compute_time",
 		  parallel_outcome_slowest_seconds(o->compute, o->setup->ranks));
@@ -274,7 +275,7 @@ static void parallel_outcome_record_communication(struct run *run, const struct 
 
 static void parallel_outcome_record_speedup(struct run *run, const struct outcome *o)
 {
-	double single = series_level(&o->single), all = 0;
+	double single = statistics_series_level(&o->single), all = 0;
 
 	run_duration(run, "parallel.single_time", &o->single);
 	if (o->setup->weak) {
@@ -283,7 +284,7 @@ static void parallel_outcome_record_speedup(struct run *run, const struct outcom
 	}
 	run_quotient(run, "parallel.speedup", 1, &o->single, &o->step);
 	run_quotient(run, "parallel.efficiency", 1.0 / o->setup->ranks, &o->single, &o->step);
-	if (single > SPEEDUP_SLACK * o->setup->ranks * series_level(&o->step))
+	if (single > SPEEDUP_SLACK * o->setup->ranks * statistics_series_level(&o->step))
 		run_note(run,
 			 "The step is more than %d times as fast on %d devices as on one: the "
 			 "single-device time is doubtful, or the parts of the model fit into "

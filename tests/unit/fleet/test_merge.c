@@ -91,19 +91,19 @@ static void whole_nodes_have_nothing_to_do(void **state)
 		     { "incomplete", 2, false } };
 
 	(void)state;
-	assert_false(fleet_node_whole(directory, "n0"));
+	assert_false(merge_node_whole(directory, "n0"));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		write_node("n0", "580.1", rows[i].state, rows[i].planned);
-		assert_int_equal(fleet_node_whole(directory, "n0"), rows[i].whole);
+		assert_int_equal(merge_node_whole(directory, "n0"), rows[i].whole);
 		write_text("n0", "confirm", "transfer/h2d/pinned/64MiB@cuda:0\n");
-		assert_false(fleet_node_whole(directory, "n0"));
-		char *confirm = fleet_confirm_path(directory, "n0");
+		assert_false(merge_node_whole(directory, "n0"));
+		char *confirm = merge_confirm_path(directory, "n0");
 
 		assert_int_equal(unlink(confirm), 0);
 		free(confirm);
 	}
 	write_text("n0", "result.json", "{");
-	assert_false(fleet_node_whole(directory, "n0"));
+	assert_false(merge_node_whole(directory, "n0"));
 }
 
 static void init_nodes(struct result *r)

@@ -29,7 +29,7 @@ static void take(struct drift *drift, size_t index, const char *lines)
 	assert_non_null(f);
 	fputs(lines, f);
 	fclose(f);
-	group_take_networks(folder, &own);
+	run_group_take_networks(folder, &own);
 	drift_take(drift, index, &own);
 	result_release(&own);
 	unlink(path);

@@ -88,7 +88,8 @@ static void odds_are_those_of_the_formula(void **state)
 		for (size_t i = 0; i < NIGHTS; i++)
 			x[i] = 25 + 0.004 * ((double)(i * (1 + r % 4) % 5) - 2) -
 			       (i >= STEP ? 0.02 : 0);
-		wanted = marginal(x, change_rho(r), true) - marginal(x, change_rho(r), false);
+		wanted = marginal(x, change_odds_rho(r), true) -
+			 marginal(x, change_odds_rho(r), false);
 		change_odds_keep(x, NIGHTS, &certain, wanted - 0.001, points, 1, odds);
 		assert_true(fabs(odds[0] - wanted) < 1e-6 * fabs(wanted) + 1e-6);
 		assert_int_equal(change_odds_keep(x, NIGHTS, &certain, wanted - 0.001, points, 1,
@@ -130,7 +131,7 @@ static double mean_rho(const struct rho_weights *weights)
 	double mean = 0, sum = 0;
 
 	for (size_t r = 0; r < CHANGE_RHOS; r++) {
-		mean += weights->weight[r] * change_rho(r);
+		mean += weights->weight[r] * change_odds_rho(r);
 		sum += weights->weight[r];
 	}
 	assert_true(fabs(sum - 1) < 1e-9);

@@ -143,10 +143,11 @@ static void students_t_as_in_tables(void **state)
 static void ranks_of_few_nights_are_exact(void **state)
 {
 	(void)state;
-	assert_true(fabs(mann_whitney_probability(5, 60, 0) * 8259888 - 1) < 1e-9);
-	assert_true(fabs(mann_whitney_probability(995, 5, 0) * 8250291250200 - 1) < 1e-9);
+	assert_true(fabs(stats_rank_mann_whitney_probability(5, 60, 0) * 8259888 - 1) < 1e-9);
+	assert_true(fabs(stats_rank_mann_whitney_probability(995, 5, 0) * 8250291250200 - 1) <
+		    1e-9);
 	/* And where they cannot be counted, near the middle, as good as exact. */
-	assert_true(fabs(mann_whitney_probability(400, 400, 79999) - 0.5) < 1e-4);
+	assert_true(fabs(stats_rank_mann_whitney_probability(400, 400, 79999) - 0.5) < 1e-4);
 }
 
 /*
@@ -533,14 +534,14 @@ static void changes_are_counted_by_state_and_direction(void **state)
 		const struct trend trend = { .changes = changes, .change_count = 2 };
 		struct trend_summary sum = { .fresh = 10 };
 
-		trend_count_changes(&sum, &trend);
+		trend_news_count_changes(&sum, &trend);
 		assert_int_equal(sum.fresh, 11 + (is == TREND_NEW));
 		assert_int_equal(sum.worse, 1 + (row == 1));
 		assert_int_equal(sum.improved, row == 2);
 		assert_int_equal(sum.acknowledged, is == TREND_ACKNOWLEDGED);
 		assert_int_equal(sum.recovered, is == TREND_RECOVERED);
 		assert_int_equal(sum.series, 0);
-		assert_true(trend_count(&sum, &trend));
+		assert_true(trend_news_count(&sum, &trend));
 		assert_int_equal(sum.series, 1);
 	}
 }
@@ -603,7 +604,7 @@ static void levels_that_come_again_are_states(void **state)
 				   : rows[r].nights[i] == '2' ? log(3)
 							      : 0) +
 				  0.002 * sample_normal(&noise);
-		if (trend_is_state(logs, n, &s, rows[r].states ? 10 : 0) != rows[r].is)
+		if (trend_levels_is_state(logs, n, &s, rows[r].states ? 10 : 0) != rows[r].is)
 			fail_msg("row %zu", r);
 	}
 }

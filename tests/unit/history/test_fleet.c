@@ -107,9 +107,9 @@ static void judge_sample(const struct sample *s, struct fleet *f)
 							     (float)values[i * s->nights + n] };
 	}
 	free(values);
-	fleet_group(f);
-	fleet_levels(f);
-	fleet_judge(f);
+	fleet_collect_group(f);
+	fleet_collect_levels(f);
+	cohort_judge(f);
 	fleet_findings(f);
 }
 
@@ -124,7 +124,7 @@ static size_t accused(struct sample s, size_t fleets)
 		judge_sample(&s, &f);
 		assert_int_equal(f.compared, s.hosts * s.devices);
 		found += f.finding_count > 0;
-		fleet_release(&f);
+		fleet_collect_release(&f);
 	}
 	return found;
 }
@@ -184,7 +184,7 @@ static void test_planted(void **state)
 		node = only(&f, FLEET_HOST);
 		assert_string_equal(f.hosts[node->host].name, "node017");
 		assert_true(node->always && node->dated);
-		assert_in_range(1000 * fleet_percent(node->deficit), 35, 44);
+		assert_in_range(1000 * fleet_findings_percent(node->deficit), 35, 44);
 		for (size_t i = 0; i < f.finding_count; i++) {
 			const struct fleet_finding *x = &f.findings[i];
 			const struct fleet_member *m = &f.members[x->member];
@@ -199,7 +199,7 @@ static void test_planted(void **state)
 				fail_msg("%s %s is accused", f.hosts[m->host].name, m->devices);
 		}
 		right += slow && late;
-		fleet_release(&f);
+		fleet_collect_release(&f);
 	}
 	assert_int_equal(right, 20);
 }
@@ -215,10 +215,10 @@ static void test_slot(void **state)
 	s.slow_slot = 6, s.slow_by_slot = 0.015;
 	judge_sample(&s, &f);
 	assert_string_equal(only(&f, FLEET_SLOT)->slot, "cuda:6");
-	words = fleet_subject_words(&f, only(&f, FLEET_SLOT));
+	words = fleet_findings_subject_words(&f, only(&f, FLEET_SLOT));
 	assert_string_equal(words, "slot cuda:6 on most nodes");
 	free(words);
-	fleet_release(&f);
+	fleet_collect_release(&f);
 }
 
 /* Few nodes: a slow one is found by its devices; half of the nodes are a kind, and are told. */
@@ -232,18 +232,18 @@ static void test_few_nodes(void **state)
 	judge_sample(&s, &f);
 	assert_string_equal(f.hosts[only(&f, FLEET_HOST)->host].name, "node002");
 	assert_int_equal(f.finding_count, 1);
-	fleet_release(&f);
+	fleet_collect_release(&f);
 	s.hosts = 2, s.slow_host = 1;
 	judge_sample(&s, &f);
 	assert_int_equal(f.finding_count, 0);
 	assert_true(f.cohorts[0].kinds_of_hosts);
-	fleet_release(&f);
+	fleet_collect_release(&f);
 	/* Too few to say anything: no device was compared. */
 	s.devices = 2;
 	judge_sample(&s, &f);
 	assert_int_equal(f.compared, 0);
 	assert_int_equal(f.too_few, 4);
-	fleet_release(&f);
+	fleet_collect_release(&f);
 }
 
 int main(void)

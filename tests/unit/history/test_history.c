@@ -64,20 +64,20 @@ static struct store *opened(enum store_mode mode)
 	struct error err = ERROR_NONE;
 	struct store *h;
 
-	if (store_open(&h, path, mode, &err) != STATUS_OK)
+	if (sqlite_store_open(&h, path, mode, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	return h;
 }
 
-/* A statement on the file, whose types and arguments are those of db_run(). */
-#define CHANGE(sql, ...)                                                                       \
-	do {                                                                                   \
-		struct error change_error = ERROR_NONE;                                        \
-		struct store *changed;                                                         \
-		assert_int_equal(store_open(&changed, path, STORE_WRITE, &change_error),       \
-				 STATUS_OK);                                                   \
-		assert_int_equal(db_run(changed, &change_error, sql, __VA_ARGS__), STATUS_OK); \
-		store_close(changed);                                                          \
+/* A statement on the file, whose types and arguments are those of sqlite_run(). */
+#define CHANGE(sql, ...)                                                                           \
+	do {                                                                                       \
+		struct error change_error = ERROR_NONE;                                            \
+		struct store *changed;                                                             \
+		assert_int_equal(sqlite_store_open(&changed, path, STORE_WRITE, &change_error),    \
+				 STATUS_OK);                                                       \
+		assert_int_equal(sqlite_run(changed, &change_error, sql, __VA_ARGS__), STATUS_OK); \
+		sqlite_store_close(changed);                                                       \
 	} while (0)
 
 static void add(struct store *h, int day, double value, const char *driver,
@@ -135,7 +135,7 @@ static void nights_make_series(void **state)
 	add(h, 0, 51e9, "580.1", HISTORY_ADDED);
 	add(h, 2, 52e9, "580.2", HISTORY_ADDED);
 	add(h, 2, 52e9, "580.2", HISTORY_PRESENT); /* the same run again */
-	store_close(h);
+	sqlite_store_close(h);
 	h = opened(STORE_READ);
 	seen = look(h, 0);
 	assert_int_equal(seen.series, 1);
@@ -144,7 +144,7 @@ static void nights_make_series(void **state)
 	assert_true(seen.last == 52e9);
 	assert_int_equal(seen.epochs, 1);
 	assert_int_equal(look(h, 2).points, 2);
-	store_close(h);
+	sqlite_store_close(h);
 }
 
 /* A night of another hardware, driver or config; `change` as in the rows of the test below. */
@@ -205,7 +205,7 @@ static void hardware_and_config_begin_epochs(void **state)
 		assert_int_equal(look(h, 0).points, 3);
 		if (look(h, 0).epochs != rows[i].epoch)
 			fail_msg("row %zu: %zu epochs begin", i, look(h, 0).epochs);
-		store_close(h);
+		sqlite_store_close(h);
 	}
 }
 
@@ -264,7 +264,7 @@ static void resumed_runs_replace_their_first_part(void **state)
 	assert_int_equal(added, HISTORY_PRESENT);
 	assert_int_equal(look(h, 0).points, 2);
 	assert_true(look(h, 0).last == 40e9);
-	store_close(h);
+	sqlite_store_close(h);
 }
 
 static void failures_are_gaps(void **state)
@@ -286,7 +286,7 @@ static void failures_are_gaps(void **state)
 	r.started = xstrdup("yesterday");
 	assert_int_equal(history_add(h, &r, &added, &err), STATUS_USAGE);
 	result_release(&r);
-	store_close(h);
+	sqlite_store_close(h);
 }
 
 static enum history_added add_drifting(struct store *h, int day)
@@ -317,7 +317,7 @@ static void what_has_not_settled_is_a_gap(void **state)
 	assert_int_equal(look(h, 0).gaps, 1);
 	add(h, 3, 51e9, "1", HISTORY_ADDED);
 	assert_true(look(h, 0).last == 51e9);
-	store_close(h);
+	sqlite_store_close(h);
 }
 
 static void two_writers_lose_nothing(void **state)
@@ -335,14 +335,14 @@ static void two_writers_lose_nothing(void **state)
 				struct result r;
 				enum history_added added;
 
-				if (store_open(&h, path, STORE_CREATE, &err) != STATUS_OK)
+				if (sqlite_store_open(&h, path, STORE_CREATE, &err) != STATUS_OK)
 					_exit(1);
 				night(&r, NIGHTS * c + i, 50e9, "1");
 				if (history_add(h, &r, &added, &err) != STATUS_OK ||
 				    added != HISTORY_ADDED)
 					_exit(2);
 				result_release(&r);
-				store_close(h);
+				sqlite_store_close(h);
 			}
 			_exit(0);
 		}
@@ -356,7 +356,7 @@ static void two_writers_lose_nothing(void **state)
 	}
 	h = opened(STORE_READ);
 	assert_int_equal(look(h, 0).points, 2 * NIGHTS);
-	store_close(h);
+	sqlite_store_close(h);
 }
 
 /*
@@ -377,7 +377,8 @@ static void two_creators_agree(void **state)
 			if (children[c] == 0) {
 				struct error err = ERROR_NONE;
 				struct store *h;
-				bool opens = store_open(&h, path, STORE_CREATE, &err) == STATUS_OK;
+				bool opens = sqlite_store_open(&h, path, STORE_CREATE, &err) ==
+					     STATUS_OK;
 
 				if (!opens)
 					fprintf(stderr, "%s\n", err.message);
@@ -430,10 +431,10 @@ static void older_versions_are_migrated(void **state)
 	assert_int_equal(store_notes(h, &notes, &err), STATUS_OK);
 	assert_int_equal(notes.count, 1);
 	history_notes_release(&notes);
-	store_close(h);
+	sqlite_store_close(h);
 	/* The one of tomorrow. */
 	with_sqlite("PRAGMA user_version = 8");
-	assert_int_equal(store_open(&h, path, STORE_READ, &err), STATUS_USAGE);
+	assert_int_equal(sqlite_store_open(&h, path, STORE_READ, &err), STATUS_USAGE);
 	assert_non_null(strstr(err.message, "versions up to 7"));
 }
 
@@ -442,7 +443,7 @@ static void refuse(const char *word)
 	struct error err = ERROR_NONE;
 	struct store *h;
 
-	assert_int_not_equal(store_open(&h, path, STORE_CREATE, &err), STATUS_OK);
+	assert_int_not_equal(sqlite_store_open(&h, path, STORE_CREATE, &err), STATUS_OK);
 	if (!strstr(err.message, word))
 		fail_msg("'%s' is not in '%s'", word, err.message);
 }
@@ -462,7 +463,7 @@ static void other_files_are_refused(void **state)
 	refuse("another program");
 	unlink(path);
 	/* Damage in the middle. */
-	store_close(opened(STORE_CREATE));
+	sqlite_store_close(opened(STORE_CREATE));
 	file = fopen(path, "r+");
 	for (long at = 4096; at < 40960 && fseek(file, at, SEEK_SET) == 0; at += 4096)
 		fwrite(page, 1, 200, file);
@@ -476,7 +477,7 @@ static void missing_is_said(void **state)
 	struct store *h;
 
 	(void)state;
-	assert_int_equal(store_open(&h, path, STORE_READ, &err), STATUS_IO);
+	assert_int_equal(sqlite_store_open(&h, path, STORE_READ, &err), STATUS_IO);
 	assert_non_null(strstr(err.message, "No such file"));
 }
 
@@ -512,7 +513,7 @@ static void text_stays_text(void **state)
 	assert_int_equal(store_nights(h, &nights, &err), STATUS_OK);
 	assert_string_equal(nights.items[1].run_id, "<script>]]>\n??");
 	history_nights_release(&nights);
-	store_close(h);
+	sqlite_store_close(h);
 }
 
 static void pruning_keeps_the_rest(void **state)
@@ -526,12 +527,12 @@ static void pruning_keeps_the_rest(void **state)
 	for (int i = 0; i < 10; i++)
 		add(h, i, 50e9, "1", HISTORY_ADDED);
 	assert_true(history_day("2026-01-05", &day));
-	assert_int_equal(store_prune(h, day, &removed, &err), STATUS_OK);
+	assert_int_equal(store_nights_prune(h, day, &removed, &err), STATUS_OK);
 	assert_int_equal(removed, 4);
 	assert_int_equal(look(h, 0).points, 6);
-	assert_int_equal(store_prune(h, day + 100, &removed, &err), STATUS_OK);
+	assert_int_equal(store_nights_prune(h, day + 100, &removed, &err), STATUS_OK);
 	assert_int_equal(look(h, 0).series, 0);
-	store_close(h);
+	sqlite_store_close(h);
 	assert_false(history_day("2026-02-31", &day));
 	assert_false(history_day("soon", &day));
 }
@@ -561,7 +562,7 @@ static void days_out_of_range_are_damage(void **state)
 	}
 	CHANGE("UPDATE night SET day = ? WHERE id = 2", "i", LAST_DAY);
 	assert_int_equal(store_each_series(h, &filter, see, &seen, &err), STATUS_OK);
-	store_close(h);
+	sqlite_store_close(h);
 }
 
 /* A note belongs to a night; of a day without one the nearest nights are named. */
@@ -591,7 +592,7 @@ static void notes_need_a_night(void **state)
 	assert_int_equal(notes.count, 1);
 	assert_string_equal(notes.items[0].text, "a b c");
 	history_notes_release(&notes);
-	store_close(h);
+	sqlite_store_close(h);
 }
 
 /*
@@ -625,7 +626,7 @@ static void what_is_learnt_is_not_selected(void **state)
 		assert_int_equal(prior.series, filters[i].all_metrics ? 3 : 2);
 		trend_prior_release(&prior);
 	}
-	store_close(h);
+	sqlite_store_close(h);
 }
 
 static struct night_spread spread_of(struct store *h, const char *case_id, const char *machine)
@@ -633,7 +634,7 @@ static struct night_spread spread_of(struct store *h, const char *case_id, const
 	struct error err = ERROR_NONE;
 	struct night_spread spread;
 
-	if (history_spread(h, "transfer.bandwidth", case_id, machine, &spread, &err) != STATUS_OK)
+	if (trend_spread(h, "transfer.bandwidth", case_id, machine, &spread, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	return spread;
 }
@@ -664,7 +665,7 @@ static void spread_between_nights(void **state)
 	/* One night of another driver tells nothing yet. */
 	add(h, 40, 50e9, "2", HISTORY_ADDED);
 	assert_true(isnan(spread_of(h, seen.case_id, NULL).ratio));
-	store_close(h);
+	sqlite_store_close(h);
 }
 
 static void baselines_come_back(void **state)
@@ -692,7 +693,7 @@ static void baselines_come_back(void **state)
 		result_release(&loaded[i]);
 	free(loaded);
 	assert_int_equal(baseline_save(h, "good", r, 1, true, &err), STATUS_OK);
-	assert_int_equal(store_baselines(h, &list, &err), STATUS_OK);
+	assert_int_equal(store_notes_baselines(h, &list, &err), STATUS_OK);
 	assert_int_equal(list.count, 1);
 	assert_int_equal(list.items[0].results, 1);
 	baseline_list_release(&list);
@@ -703,7 +704,7 @@ static void baselines_come_back(void **state)
 	assert_int_equal(baseline_delete(h, "good", &err), STATUS_USAGE);
 	result_release(&r[0]);
 	result_release(&r[1]);
-	store_close(h);
+	sqlite_store_close(h);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

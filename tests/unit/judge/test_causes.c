@@ -15,9 +15,9 @@ static void judge_by(const char *body, const struct result *r, struct verdicts *
 
 	memset(v, 0, sizeof(*v));
 	limits_from(&limits, body);
-	judge_results(&input, v);
+	judge_machine_results(&input, v);
 	verdicts_finish(v);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 }
 
 /* The cause of the only check with that verdict. */

@@ -18,15 +18,15 @@ static void ranks_have_their_exact_distribution(void **state)
 {
 	(void)state;
 	/* Mann & Whitney 1947, table I. */
-	assert_float_equal(mann_whitney_probability(3, 3, 0), 0.05, 1e-12);
-	assert_float_equal(mann_whitney_probability(4, 4, 0), 1.0 / 70, 1e-12);
-	assert_float_equal(mann_whitney_probability(5, 5, 2), 4.0 / 252, 1e-12);
-	assert_float_equal(mann_whitney_probability(3, 5, 7), 0.5, 1e-12);
-	assert_float_equal(mann_whitney_probability(8, 8, 13), 0.0249, 5e-5);
-	assert_float_equal(mann_whitney_probability(6, 6, 36), 1, 1e-12);
+	assert_float_equal(stats_rank_mann_whitney_probability(3, 3, 0), 0.05, 1e-12);
+	assert_float_equal(stats_rank_mann_whitney_probability(4, 4, 0), 1.0 / 70, 1e-12);
+	assert_float_equal(stats_rank_mann_whitney_probability(5, 5, 2), 4.0 / 252, 1e-12);
+	assert_float_equal(stats_rank_mann_whitney_probability(3, 5, 7), 0.5, 1e-12);
+	assert_float_equal(stats_rank_mann_whitney_probability(8, 8, 13), 0.0249, 5e-5);
+	assert_float_equal(stats_rank_mann_whitney_probability(6, 6, 36), 1, 1e-12);
 	/* The approximation takes over smoothly. */
-	assert_float_equal(mann_whitney_probability(25, 25, 211),
-			   mann_whitney_probability(25, 26, 219), 2e-3);
+	assert_float_equal(stats_rank_mann_whitney_probability(25, 25, 211),
+			   stats_rank_mann_whitney_probability(25, 26, 219), 2e-3);
 }
 
 static void shifts_have_intervals_from_four_values_on(void **state)
@@ -35,14 +35,14 @@ static void shifts_have_intervals_from_four_values_on(void **state)
 	double shift, low, high;
 
 	(void)state;
-	assert_true(shift_between(a, 5, b, 5, 0.025, &shift, &low, &high));
+	assert_true(stats_rank_shift_between(a, 5, b, 5, 0.025, &shift, &low, &high));
 	assert_float_equal(shift, 10, 1e-12);
 	/* P(U <= 2) = 1.6 %: the third smallest and the third largest of 25 differences. */
 	assert_float_equal(low, 7, 1e-12);
 	assert_float_equal(high, 13, 1e-12);
-	assert_true(shift_between(a, 4, b, 4, 0.025, &shift, &low, &high));
+	assert_true(stats_rank_shift_between(a, 4, b, 4, 0.025, &shift, &low, &high));
 	assert_float_equal(low, 7, 1e-12);
-	assert_false(shift_between(a, 3, b, 5, 0.025, &shift, &low, &high));
+	assert_false(stats_rank_shift_between(a, 3, b, 5, 0.025, &shift, &low, &high));
 	assert_true(isnan(low) && isnan(high));
 	assert_float_equal(shift, 11, 1e-12);
 }
@@ -105,13 +105,13 @@ static void words_follow_from_interval_and_margin(void **state)
 		compare(rows[i].launches, rows[i].launches, rows[i].factor, rows[i].spread, 1, &c);
 		assert_int_equal(c.count, 1);
 		if (c.rows[0].change != rows[i].change || c.rows[0].possible != rows[i].possible ||
-		    comparison_gate(&c) != rows[i].gate)
+		    compare_whole_gate(&c) != rows[i].gate)
 			fail_msg("row %zu: %s%s, gate %d: %.4f [%.4f, %.4f]", i,
 				 c.rows[0].possible ? "possibly " : "",
-				 change_name(c.rows[0].change), comparison_gate(&c),
+				 compare_change_name(c.rows[0].change), compare_whole_gate(&c),
 				 c.rows[0].ratio, c.rows[0].low, c.rows[0].high);
 		assert_float_equal(c.rows[0].ratio, 1 / rows[i].factor, 0.01);
-		comparison_release(&c);
+		compare_json_comparison_release(&c);
 	}
 }
 
@@ -127,7 +127,7 @@ static void a_lower_clock_explains_a_lower_speed(void **state)
 	assert_int_equal(c.difference_count, 1);
 	assert_string_equal(c.differences[0].name, "cuda:0 mean clock under load");
 	assert_string_equal(c.differences[0].b, "1.800 GHz");
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 }
 
 static void clocks_within_a_percent_are_alike(void **state)
@@ -137,10 +137,10 @@ static void clocks_within_a_percent_are_alike(void **state)
 	(void)state;
 	compare(5, 5, 1, 0.001, 1.009, &c);
 	assert_int_equal(c.difference_count, 0);
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	compare(5, 5, 1, 0.001, 1.011, &c);
 	assert_int_equal(c.difference_count, 1);
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 }
 
 static void broken_and_missing_cases_are_named(void **state)
@@ -163,16 +163,16 @@ static void broken_and_missing_cases_are_named(void **state)
 	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(c.count, 3);
 	assert_int_equal(c.counts[CHANGE_NONE], 3);
-	assert_int_equal(comparison_gate(&c), 4);
+	assert_int_equal(compare_whole_gate(&c), 4);
 	assert_string_equal(c.rows[0].reason, "B: does not have this case");
 	assert_string_equal(c.rows[1].reason, "B: the value is nan");
 	assert_string_equal(c.rows[2].reason, "A: does not have this case");
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	b.cases[0].status = CASE_FAILED;
 	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
-	assert_int_equal(comparison_gate(&c), 5);
+	assert_int_equal(compare_whole_gate(&c), 5);
 	assert_true(c.rows[0].wrong);
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	result_release(&a);
 	result_release(&b);
 }
@@ -213,19 +213,19 @@ static void what_has_no_main_figure_or_is_zero_on_both_sides_keeps_no_gate_open(
 	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(c.counts[CHANGE_UNCHANGED], 2);
 	assert_int_equal(c.count, 2);
-	assert_int_equal(comparison_gate(&c), 0);
-	comparison_release(&c);
+	assert_int_equal(compare_whole_gate(&c), 0);
+	compare_json_comparison_release(&c);
 	/* Something out of nothing is no ratio, but no reason to pass either. */
 	make_share(&b[4].cases[2], 0.1);
 	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(c.counts[CHANGE_NONE], 1);
-	assert_int_equal(comparison_gate(&c), 4);
-	comparison_release(&c);
+	assert_int_equal(compare_whole_gate(&c), 4);
+	compare_json_comparison_release(&c);
 	/* A wrong result counts in whichever launch it is. */
 	b[3].cases[1].status = CASE_FAILED;
 	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
-	assert_int_equal(comparison_gate(&c), 5);
-	comparison_release(&c);
+	assert_int_equal(compare_whole_gate(&c), 5);
+	compare_json_comparison_release(&c);
 	for (size_t i = 0; i < 5; i++) {
 		result_release(&a[i]);
 		result_release(&b[i]);
@@ -251,17 +251,17 @@ static void memory_errors_of_the_new_side_are_wrong(void **state)
 	b[2].cases[0].before.ecc_uncorrected = 0;
 	b[2].cases[0].after.ecc_uncorrected = 1;
 	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
-	assert_int_equal(comparison_gate(&c), 5);
+	assert_int_equal(compare_whole_gate(&c), 5);
 	assert_int_equal(c.fault_count, 1);
 	assert_string_equal(c.faults[0], "transfer/h2d/pinned/512MiB@cuda:0: 1 uncorrected memory "
 					 "error (ECC) during the case");
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	/* For the old side it is past. */
 	input.a = b;
 	input.b = a;
 	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
-	assert_int_equal(comparison_gate(&c), 0);
-	comparison_release(&c);
+	assert_int_equal(compare_whole_gate(&c), 0);
+	compare_json_comparison_release(&c);
 	for (size_t i = 0; i < 4; i++) {
 		result_release(&a[i]);
 		result_release(&b[i]);
@@ -298,8 +298,8 @@ static void what_has_not_settled_is_not_compared(void **state)
 		assert_int_equal(c.rows[0].change, CHANGE_NONE);
 		assert_non_null(
 			strstr(c.rows[0].reason, sides & 2 ? "B: not settled" : "A: not settled"));
-		assert_int_equal(comparison_gate(&c), 4);
-		comparison_release(&c);
+		assert_int_equal(compare_whole_gate(&c), 4);
+		compare_json_comparison_release(&c);
 		result_release(&r[0]);
 		result_release(&r[1]);
 	}
@@ -319,8 +319,8 @@ static void nothing_to_compare_passes_no_gate(void **state)
 	input.a = &a;
 	input.b = &b;
 	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
-	assert_int_equal(comparison_gate(&c), 4);
-	comparison_release(&c);
+	assert_int_equal(compare_whole_gate(&c), 4);
+	compare_json_comparison_release(&c);
 	result_release(&a);
 	result_release(&b);
 }
@@ -352,7 +352,7 @@ static void devices_are_compared_by_uuid(void **state)
 			assert_int_equal(strcmp(c.rows[i].devices, c.rows[i].devices_b) != 0,
 					 swapped);
 		}
-		comparison_release(&c);
+		compare_json_comparison_release(&c);
 		result_release(&a);
 		result_release(&b);
 	}
@@ -369,13 +369,13 @@ static void open_comparisons_have_advice(void **state)
 	assert_true(c.rows[0].launches_needed > 5);
 	assert_non_null(
 		strstr(c.advice, "to decide 1 of the 1 inconclusive figures, repeat both with"));
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	compare(1, 1, 0.95, 0, 1, &c);
 	assert_non_null(strstr(c.advice, "repeat both with --launches 5"));
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	compare(5, 5, 1, 0.001, 1, &c);
 	assert_string_equal(c.advice, "");
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 }
 
 static void environments_are_compared(void **state)
@@ -415,7 +415,7 @@ static void environments_are_compared(void **state)
 	/* A section of one side only is one line, however many keys it has. */
 	assert_string_equal(c.differences[2].name, "[run]");
 	assert_string_equal(c.differences[2].b, COMPARE_MISSING);
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	b.settings = xcalloc(1, sizeof(*b.settings));
 	b.setting_count = 1;
 	b.settings[0] = (struct result_setting){ xstrdup("run"), xstrdup("seed"), xstrdup("2"),
@@ -423,7 +423,7 @@ static void environments_are_compared(void **state)
 	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(c.difference_count, 3);
 	assert_string_equal(c.differences[2].name, "[run] seed");
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	result_release(&a);
 	result_release(&b);
 }
@@ -472,7 +472,7 @@ static void settings_that_change_the_measurement_are_differences(void **state)
 			assert_string_equal(c.differences[0].a, "old");
 			assert_string_equal(c.differences[0].b, "new");
 		}
-		comparison_release(&c);
+		compare_json_comparison_release(&c);
 		result_release(&sides[0]);
 		result_release(&sides[1]);
 	}
@@ -507,7 +507,7 @@ static double chance_among(size_t figures, double noise)
 		assert_int_equal(c.rows[f].change,
 				 noise > 0 ? CHANGE_INCONCLUSIVE : CHANGE_UNCHANGED);
 	probability = c.rows[0].probability;
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	for (size_t k = 0; k < 10; k++)
 		result_release(&sides[k]);
 	return probability;
@@ -565,7 +565,7 @@ static void exact_figures_are_compared_by_the_worst_launch(void **state)
 		assert_int_equal(c.count, 1);
 		assert_float_equal(c.rows[0].ratio, rows[i].ratio, 1e-9);
 		assert_int_equal(c.rows[0].change, rows[i].change);
-		comparison_release(&c);
+		compare_json_comparison_release(&c);
 		for (size_t k = 0; k < 4; k++)
 			result_release(&sides[k]);
 	}
@@ -580,8 +580,8 @@ static void few_values_have_a_shift_alone(void **state)
 	(void)state;
 	for (size_t m = 1; m <= 5; m++)
 		for (size_t n = 1; n <= 5; n++) {
-			bool there =
-				shift_between(values, m, values, n, 0.025, &shift, &low, &high);
+			bool there = stats_rank_shift_between(values, m, values, n, 0.025, &shift,
+							      &low, &high);
 
 			assert_int_equal(there, m >= 4 && n >= 4);
 			assert_int_equal(isnan(low) && isnan(high), !there);
@@ -600,17 +600,17 @@ static void signed_ranks_have_their_exact_distribution(void **state)
 	double shift, low, high;
 
 	(void)state;
-	assert_false(shift_of_pairs(five, 5, 0.025, &shift, &low, &high));
+	assert_false(stats_rank_shift_of_pairs(five, 5, 0.025, &shift, &low, &high));
 	assert_float_equal(shift, 3, 1e-12);
 	assert_true(isnan(low) && isnan(high));
-	assert_true(shift_of_pairs(five, 5, 0.05, &shift, &low, &high));
+	assert_true(stats_rank_shift_of_pairs(five, 5, 0.05, &shift, &low, &high));
 	assert_float_equal(low, 1, 1e-12);
 	assert_float_equal(high, 5, 1e-12);
 	/*
 	 * P(W <= 3) = 5/256 is within 2.5 %, P(W <= 4) = 7/256 is not: the fourth smallest mean, of
 	 * 1, 1.5, 2, 2.
 	 */
-	assert_true(shift_of_pairs(eight, 8, 0.025, &shift, &low, &high));
+	assert_true(stats_rank_shift_of_pairs(eight, 8, 0.025, &shift, &low, &high));
 	assert_float_equal(low, 2, 1e-12);
 	assert_float_equal(high, 7, 1e-12);
 	assert_float_equal(shift, 4.5, 1e-12);
@@ -755,12 +755,13 @@ static void the_error_is_shared_by_all_figures(void **state)
 		night_compare(&n, &c);
 		assert_int_equal(c.rows[0].change, CHANGE_REGRESSED);
 		assert_int_equal(c.counts[CHANGE_REGRESSED], 1);
-		if (c.rows[0].possible != rows[i].possible || comparison_gate(&c) != rows[i].gate)
+		if (c.rows[0].possible != rows[i].possible ||
+		    compare_whole_gate(&c) != rows[i].gate)
 			fail_msg("row %zu: %d, gate %d, probability %g", i, c.rows[0].possible,
-				 comparison_gate(&c), c.rows[0].probability);
+				 compare_whole_gate(&c), c.rows[0].probability);
 		assert_true(rows[i].possible == (c.rows[0].probability > COMPARE_ERROR));
 		assert_true(rows[i].possible == (*c.rows[0].reason != '\0'));
-		comparison_release(&c);
+		compare_json_comparison_release(&c);
 		night_release(&n);
 	}
 }
@@ -819,7 +820,7 @@ static void a_shift_of_the_host_is_one_finding(void **state)
 		n.input.turns = rows[i].turns;
 		night_compare(&n, &c);
 		for (size_t r = 0; r < c.count; r++) {
-			assert_true(figure_is_of_host(c.rows[r].kind));
+			assert_true(figure_kind_is_of_host(c.rows[r].kind));
 			certain += c.rows[r].change == CHANGE_REGRESSED && !c.rows[r].possible;
 		}
 		if (certain != rows[i].certain || !strstr(c.host_finding, rows[i].finding) ||
@@ -831,7 +832,7 @@ static void a_shift_of_the_host_is_one_finding(void **state)
 					   c.rows[0].ratio * rows[i].yardstick_a, 1e-12);
 		else
 			assert_true(isnan(c.rows[0].at_same_host));
-		comparison_release(&c);
+		compare_json_comparison_release(&c);
 		night_release(&n);
 	}
 }
@@ -880,11 +881,11 @@ static void what_was_counted_is_compared_as_it_is(void **state)
 		input.a = a;
 		input.b = b;
 		assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
-		if (c.rows[0].change != rows[i].change || comparison_gate(&c) != rows[i].gate)
-			fail_msg("row %zu: %s, gate %d", i, change_name(c.rows[0].change),
-				 comparison_gate(&c));
+		if (c.rows[0].change != rows[i].change || compare_whole_gate(&c) != rows[i].gate)
+			fail_msg("row %zu: %s, gate %d", i, compare_change_name(c.rows[0].change),
+				 compare_whole_gate(&c));
 		assert_false(c.rows[0].possible);
-		comparison_release(&c);
+		compare_json_comparison_release(&c);
 		for (size_t l = 0; l < 2; l++) {
 			result_release(&a[l]);
 			result_release(&b[l]);
@@ -901,15 +902,15 @@ static void correlation_widens_by_its_formula(void **state)
 	struct comparison c = { .resemblance = 0.6, .resemblance_series = 80 };
 
 	(void)state;
-	assert_float_equal(comparison_resemblance_factor(&c, 5), sqrt(2.61664 / 0.59584), 1e-9);
-	assert_float_equal(comparison_resemblance_factor(&c, 3), 1, 0);
+	assert_float_equal(compare_pair_resemblance_factor(&c, 5), sqrt(2.61664 / 0.59584), 1e-9);
+	assert_float_equal(compare_pair_resemblance_factor(&c, 3), 1, 0);
 	/* Below 1.645 / sqrt(40 x 4) it may be chance; in turns it counts all the same. */
 	c.resemblance = 0.12;
-	assert_float_equal(comparison_resemblance_factor(&c, 5), 1, 0);
+	assert_float_equal(compare_pair_resemblance_factor(&c, 5), 1, 0);
 	c.turns = true;
-	assert_true(comparison_resemblance_factor(&c, 5) > 1.1);
+	assert_true(compare_pair_resemblance_factor(&c, 5) > 1.1);
 	c.resemblance = NAN;
-	assert_float_equal(comparison_resemblance_factor(&c, 5), 1, 0);
+	assert_float_equal(compare_pair_resemblance_factor(&c, 5), 1, 0);
 }
 
 /* Launches that wander together are told, and make every interval wider. */
@@ -937,7 +938,7 @@ static void launches_that_resemble_each_other_are_told(void **state)
 		assert_int_equal(c.resemblance_series, 80);
 		assert_true(k ? c.resemblance > 0.5 : c.resemblance < 0);
 		widths[k] = c.rows[0].high / c.rows[0].low - 1;
-		comparison_release(&c);
+		compare_json_comparison_release(&c);
 		night_release(&n);
 	}
 	assert_true(widths[1] > 1.5 * widths[0]);
@@ -977,7 +978,7 @@ static void a_history_says_what_visits_differ_by(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	path = xasprintf("%s/history.db", folder);
-	assert_int_equal(store_open(&h, path, STORE_CREATE, &err), STATUS_OK);
+	assert_int_equal(sqlite_store_open(&h, path, STORE_CREATE, &err), STATUS_OK);
 	night_init(&n, 1, 0, 0.9);
 	for (size_t l = 0; l < 5; l++) {
 		make_host_bound(&n.a[l], 0);
@@ -987,17 +988,17 @@ static void a_history_says_what_visits_differ_by(void **state)
 	/* No night yet: as without a history. */
 	night_compare(&n, &c);
 	assert_int_equal(c.rows[0].visit_nights, 0);
-	assert_float_equal(c.rows[0].visit_spread, figure_visit_spread(FIGURE_PAGEABLE), 0);
+	assert_float_equal(c.rows[0].visit_spread, figure_kind_visit_spread(FIGURE_PAGEABLE), 0);
 	assert_int_equal(c.rows[0].change, CHANGE_INCONCLUSIVE);
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	add_nights(h);
 	night_compare(&n, &c);
 	assert_int_equal(c.rows[0].visit_nights, 10);
 	assert_true(c.rows[0].visit_spread > 0.002 && c.rows[0].visit_spread < 0.006);
 	assert_int_equal(c.rows[0].change, CHANGE_REGRESSED);
 	assert_false(c.rows[0].possible);
-	comparison_release(&c);
-	store_close(h);
+	compare_json_comparison_release(&c);
+	sqlite_store_close(h);
 	unlink(path);
 	rmdir(folder);
 	free(path);
@@ -1017,7 +1018,7 @@ static void each_figure_has_its_own_margin(void **state)
 	assert_true(c.automatic);
 	assert_int_equal(c.counts[CHANGE_UNCHANGED], 8);
 	assert_true(c.rows[0].margin >= COMPARE_MARGIN && c.rows[0].margin < 0.02);
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	/* Copies of pageable memory differ by more than 5 %: one line, and no gate stays open. */
 	for (size_t l = 0; l < 5; l++)
 		for (size_t side = 0; side < 2; side++) {
@@ -1032,14 +1033,14 @@ static void each_figure_has_its_own_margin(void **state)
 	assert_int_equal(c.counts[CHANGE_UNCHANGED], 7);
 	assert_string_equal(c.sentence,
 			    "8 figures: 7 UNCHANGED, 1 not comparable between sessions");
-	assert_int_equal(comparison_gate(&c), 0);
-	comparison_release(&c);
+	assert_int_equal(compare_whole_gate(&c), 0);
+	compare_json_comparison_release(&c);
 	/* In one session they are compared as any other. */
 	n.input.turns = true;
 	night_compare(&n, &c);
 	assert_int_equal(c.grouped, 0);
 	assert_int_equal(c.counts[CHANGE_IMPROVED], 1);
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	/* Five times as slow is no state of a host. */
 	n.input.turns = false;
 	for (size_t l = 0; l < 5; l++)
@@ -1047,8 +1048,8 @@ static void each_figure_has_its_own_margin(void **state)
 	night_compare(&n, &c);
 	assert_int_equal(c.grouped, 0);
 	assert_int_equal(c.counts[CHANGE_REGRESSED], 1);
-	assert_int_equal(comparison_gate(&c), 1);
-	comparison_release(&c);
+	assert_int_equal(compare_whole_gate(&c), 1);
+	compare_json_comparison_release(&c);
 	night_release(&n);
 }
 
@@ -1073,13 +1074,13 @@ static void a_shift_common_to_the_gpu_is_no_regression(void **state)
 		assert_float_equal(c.session_shift, 1 / rows[i].common, 0.002);
 		if (c.counts[CHANGE_REGRESSED] != rows[i].regressed)
 			fail_msg("row %zu: %s", i, c.sentence);
-		assert_int_equal(comparison_gate(&c) == 1, rows[i].regressed > 0);
-		comparison_release(&c);
+		assert_int_equal(compare_whole_gate(&c) == 1, rows[i].regressed > 0);
+		compare_json_comparison_release(&c);
 		/* The ratio is that of the values shown. */
 		night_compare(&n, &c);
 		for (size_t k = 0; k < c.count; k++)
 			assert_float_equal(c.rows[k].ratio, c.rows[k].a / c.rows[k].b, 1e-12);
-		comparison_release(&c);
+		compare_json_comparison_release(&c);
 		night_release(&n);
 	}
 }
@@ -1099,7 +1100,7 @@ static void a_run_is_not_compared_with_itself(void **state)
 	night_compare(&n, &c);
 	assert_false(c.same_run);
 	assert_int_equal(c.count, 2);
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	for (size_t i = 0; i < 2; i++)
 		n.b[4].cases[i].metrics[0].value = n.a[2].cases[i].metrics[0].value;
 	night_compare(&n, &c);
@@ -1107,8 +1108,8 @@ static void a_run_is_not_compared_with_itself(void **state)
 	assert_int_equal(c.count, 0);
 	assert_string_equal(c.sentence,
 			    "n1 and n2 are the same run, so there is nothing to compare");
-	assert_int_equal(comparison_gate(&c), 4);
-	comparison_release(&c);
+	assert_int_equal(compare_whole_gate(&c), 4);
+	compare_json_comparison_release(&c);
 	night_release(&n);
 }
 
@@ -1153,8 +1154,8 @@ static void real_nights_cry_no_wolf(void **state)
 		/* Figures of the host, and a copy of 4 KiB, are grouped; others are decided. */
 		assert_int_equal(c.grouped, 23);
 		assert_true(c.counts[CHANGE_UNCHANGED] >= 17);
-		assert_int_equal(comparison_gate_certain(&c), 0);
-		comparison_release(&c);
+		assert_int_equal(compare_whole_gate_certain(&c), 0);
+		compare_json_comparison_release(&c);
 	}
 	for (int i = 0; i < NIGHTS; i++)
 		result_release(&nights[i]);
@@ -1205,10 +1206,11 @@ static void a_slower_kernel_is_found_between_real_nights(void **state)
 		compare_nights(a, b, &c);
 		row = row_of(&c, id);
 		if (!row || row->change != CHANGE_REGRESSED || row->possible)
-			fail_msg("%s: %s, probability %g", id, row ? change_name(row->change) : "",
+			fail_msg("%s: %s, probability %g", id,
+				 row ? compare_change_name(row->change) : "",
 				 row ? row->probability : NAN);
-		assert_int_equal(comparison_gate(&c), 1);
-		comparison_release(&c);
+		assert_int_equal(compare_whole_gate(&c), 1);
+		compare_json_comparison_release(&c);
 		slow_down(m, 1 / 1.03);
 	}
 	for (int i = 0; i < NIGHTS; i++)
@@ -1240,7 +1242,7 @@ static void an_allocation_of_another_visit_is_no_regression(void **state)
 	assert_int_equal(c.rows[0].change, CHANGE_INCONCLUSIVE);
 	/* No number of launches of another visit would tell. */
 	assert_int_equal(c.rows[0].launches_needed, 0);
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	night_release(&n);
 }
 
@@ -1311,7 +1313,7 @@ static void a_side_of_zeros_is_named(void **state)
 		assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 		assert_int_equal(c.count, 1);
 		assert_string_equal(c.rows[0].reason, expected);
-		comparison_release(&c);
+		compare_json_comparison_release(&c);
 		free(expected);
 		for (size_t l = 0; l < 2; l++) {
 			result_release(&a[l]);
@@ -1348,7 +1350,7 @@ static void cases_are_found_in_any_order(void **state)
 	assert_int_equal(c.count, 3);
 	for (size_t i = 0; i < c.count; i++)
 		assert_float_equal(c.rows[i].ratio, 1, 1e-12);
-	comparison_release(&c);
+	compare_json_comparison_release(&c);
 	result_release(&sides[0]);
 	result_release(&sides[1]);
 }
@@ -1365,7 +1367,7 @@ static void five_figures_show_a_common_shift(void **state)
 		n.input.margin = n.input.launch_spread = 0;
 		night_compare(&n, &c);
 		assert_int_equal(isfinite(c.session_shift), count == 5);
-		comparison_release(&c);
+		compare_json_comparison_release(&c);
 		night_release(&n);
 	}
 }

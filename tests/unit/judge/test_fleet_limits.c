@@ -50,10 +50,10 @@ static void judge_launches(const char *limit, const struct result *launches, siz
 
 	memset(v, 0, sizeof(*v));
 	limits_from(&limits, limit);
-	judge_results(
+	judge_machine_results(
 		&(struct judge_input){ .results = launches, .count = count, .limits = &limits }, v);
 	verdicts_finish(v);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 }
 
 static enum verdict verdict_of(const struct verdicts *v, const char *device)

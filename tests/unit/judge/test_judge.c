@@ -36,9 +36,9 @@ static void judge_by(const char *body, const struct result *results, size_t coun
 	memset(v, 0, sizeof(*v));
 	limits_from(&limits, body);
 	assert_int_equal(limits.count, 1);
-	judge_results(&input, v);
+	judge_machine_results(&input, v);
 	verdicts_finish(v);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 }
 
 struct row {
@@ -98,7 +98,7 @@ static void bounds_decide(void **state)
 		if (v.count != 1 || v.checks[0].verdict != rows[i].verdict ||
 		    verdicts_exit_code(&v) != rows[i].exit_code)
 			fail_msg("row %zu: %s: %s, exit code %d: %s", i, rows[i].limit,
-				 v.count ? verdict_name(v.checks[0].verdict) : "nothing",
+				 v.count ? verdict_fields_name(v.checks[0].verdict) : "nothing",
 				 verdicts_exit_code(&v), v.count ? v.checks[0].reason : "");
 		verdicts_release(&v);
 		result_release(&r);
@@ -220,7 +220,7 @@ static void a_lost_worker_is_not_accepted(void **state)
 	assert_int_equal(verdicts_exit_code(&v), 0);
 	verdicts_release(&v);
 	/* In any of the launches. */
-	pool_launches(&r, 1, &more, 1);
+	estimate_pool_launches(&r, 1, &more, 1);
 	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
 	assert_int_equal(verdicts_exit_code(&v), 4);
 	assert_int_equal(v.counts[VERDICT_ERROR], 1);
@@ -412,13 +412,13 @@ static void launches_vote_on_what_has_settled(void **state)
 	}
 	unsettle(&r[0]);
 	r[0].cases[0].metrics[0].headline = false;
-	pool_launches(&r[0], 1, &r[1], 2);
+	estimate_pool_launches(&r[0], 1, &r[1], 2);
 	assert_false(r[0].cases[0].series[0].unsettled);
 	assert_true(r[0].cases[0].metrics[0].headline);
 	/* The other way round. */
 	for (size_t i = 1; i < 3; i++)
 		r[i].cases[0].series[0].unsettled = true;
-	pool_launches(&r[3], 1, &r[1], 2);
+	estimate_pool_launches(&r[3], 1, &r[1], 2);
 	assert_true(r[3].cases[0].series[0].unsettled);
 	assert_false(r[3].cases[0].metrics[0].headline);
 	for (size_t i = 0; i < 4; i++)
@@ -753,7 +753,7 @@ static void a_limit_may_warn_before_it_rejects(void **state)
 		if (v.checks[1].verdict != rows[i].verdict ||
 		    verdicts_exit_code(&v) != rows[i].exit_code)
 			fail_msg("row %zu: %s, exit code %d: %s", i,
-				 verdict_name(v.checks[1].verdict), verdicts_exit_code(&v),
+				 verdict_fields_name(v.checks[1].verdict), verdicts_exit_code(&v),
 				 v.checks[1].reason);
 		verdicts_release(&v);
 	}
@@ -821,9 +821,9 @@ static void limits_without_sense_are_refused(void **state)
 		struct limits limits;
 
 		limits_from(&limits, body);
-		assert_int_equal(limits_make_sense(&limits, &r, &errors), !*rows[i].message);
+		assert_int_equal(judge_limits_make_sense(&limits, &r, &errors), !*rows[i].message);
 		assert_string_equal(errors.data ? errors.data : "", rows[i].message);
-		limits_release(&limits);
+		judge_limits_release(&limits);
 		text_release(&errors);
 		free(body);
 	}
@@ -863,23 +863,23 @@ static void shipped_limits_are_valid(void **state)
 	for (const struct embedded_file *file = embedded_limits; file->name; file++, files++) {
 		char *name = xstrndup(file->name, strlen(file->name) - 4);
 
-		if (limits_load(&limits, name, &errors) != STATUS_OK)
+		if (judge_limits_load(&limits, name, &errors) != STATUS_OK)
 			fail_msg("%s", errors.data);
 		assert_true(limits.count > 0);
 		for (size_t i = 0; i < limits.count; i++)
 			if (!*limits.items[i].origin)
 				fail_msg("%s: [limit %s] does not say where it comes from",
 					 file->name, limits.items[i].name);
-		limits_release(&limits);
+		judge_limits_release(&limits);
 		free(name);
 	}
 	assert_true(files >= 2);
-	assert_int_equal(limits_of_model(&limits, "NVIDIA H200", &errors), STATUS_OK);
+	assert_int_equal(judge_limits_of_model(&limits, "NVIDIA H200", &errors), STATUS_OK);
 	assert_string_equal(limits.source, "limits/h200.ini");
-	limits_release(&limits);
-	assert_int_equal(limits_of_model(&limits, "Unheard-of GPU", &errors), STATUS_OK);
+	judge_limits_release(&limits);
+	assert_int_equal(judge_limits_of_model(&limits, "Unheard-of GPU", &errors), STATUS_OK);
 	assert_string_equal(limits.source, "limits/generic.ini");
-	limits_release(&limits);
+	judge_limits_release(&limits);
 }
 
 /* Reads of 1 GiB on four H200s as they were measured, but for the first. */
@@ -912,16 +912,16 @@ static enum verdict read_among_identical(double first)
 	struct judge_input input = { .results = &r, .count = 1, .limits = &limits };
 	enum verdict found = VERDICT_COUNT;
 
-	assert_int_equal(limits_of_model(&limits, "NVIDIA H200", &errors), STATUS_OK);
+	assert_int_equal(judge_limits_of_model(&limits, "NVIDIA H200", &errors), STATUS_OK);
 	read_of(&r, first);
-	judge_results(&input, &v);
+	judge_machine_results(&input, &v);
 	for (size_t i = v.count; i-- > 0;)
 		if (v.checks[i].comparison == LIKE_IDENTICAL &&
 		    strcmp(v.checks[i].devices, "cuda:0") == 0)
 			found = v.checks[i].verdict;
 	verdicts_release(&v);
 	result_release(&r);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 	return found;
 }
 
@@ -992,7 +992,7 @@ static void launches_become_one_result(void **state)
 		node_add(&r[i], 0, values[i], 0.001)->seconds = 1;
 		r[i].seconds = 2;
 	}
-	pool_launches(&r[0], 1, &r[1], 2);
+	estimate_pool_launches(&r[0], 1, &r[1], 2);
 	m = &r[0].cases[0].metrics[0];
 	assert_int_equal(m->launch_count, 3);
 	assert_float_equal(m->launches[2], 54e9, 1);
@@ -1004,7 +1004,7 @@ static void launches_become_one_result(void **state)
 	assert_true(r[0].seconds == 6 && r[0].cases[0].seconds == 3);
 	assert_non_null(strstr(r[0].cases[0].notes, "3 launches of transfer.bandwidth vary by 5."));
 	/* Pooled once more: the values before are kept. */
-	pool_launches(&r[0], 3, &r[1], 1);
+	estimate_pool_launches(&r[0], 3, &r[1], 1);
 	assert_int_equal(r[0].cases[0].metrics[0].launch_count, 4);
 	for (size_t i = 0; i < 3; i++)
 		result_release(&r[i]);
@@ -1030,7 +1030,7 @@ static void entries_of_one_device_are_merged(void **state)
 									  : time;
 					struct device_judgement *d = verdicts_add_device(&v);
 					struct aspect_judgement *a =
-						device_judgement_add(d, ASPECT_LINK);
+						verdict_device_judgement_add(d, ASPECT_LINK);
 
 					a->verdict = order[grave];
 					a->checks = a->judged = 2;
@@ -1040,14 +1040,15 @@ static void entries_of_one_device_are_merged(void **state)
 					free(a->reason);
 					a->reason = xasprintf("reason %zu", grave);
 					if (time == times - 1)
-						device_judgement_add(d, ASPECT_GEMM)->checks = 1;
+						verdict_device_judgement_add(d, ASPECT_GEMM)
+							->checks = 1;
 				}
-				judge_merge_devices(&v, from, count);
+				judge_aspects_merge_devices(&v, from, count);
 				assert_int_equal(v.device_count, from + count);
 				for (size_t i = 0; i < v.device_count; i++) {
 					size_t all = i < from ? 1 : times;
 					const struct aspect_judgement *a =
-						device_aspect(&v.devices[i], ASPECT_LINK);
+						verdict_device_aspect(&v.devices[i], ASPECT_LINK);
 					char reason[24];
 
 					snprintf(reason, sizeof(reason), "reason %zu", times - 1);
@@ -1061,9 +1062,10 @@ static void entries_of_one_device_are_merged(void **state)
 					assert_true(a->promised && a->measured);
 					assert_float_equal(a->margin,
 							   1.0 - 0.1 * (double)(times - 1), 1e-12);
-					assert_int_equal(
-						device_aspect(&v.devices[i], ASPECT_GEMM)->checks,
-						1);
+					assert_int_equal(verdict_device_aspect(&v.devices[i],
+									       ASPECT_GEMM)
+								 ->checks,
+							 1);
 					assert_int_equal(v.devices[i].aspect_count, 2);
 				}
 				verdicts_release(&v);
@@ -1120,7 +1122,7 @@ static void launches_end_with_the_last_one(void **state)
 			node_add(&r[k], 0, 55e9, 0.001);
 			r[k].finished = rows[i][k] ? xstrdup(rows[i][k]) : NULL;
 		}
-		pool_launches(&r[0], 1, &r[1], 2);
+		estimate_pool_launches(&r[0], 1, &r[1], 2);
 		assert_string_equal(r[0].finished, rows[i][3]);
 		for (size_t k = 0; k < 3; k++)
 			result_release(&r[k]);
@@ -1155,7 +1157,7 @@ static void launches_hide_no_failure(void **state)
 			free(c->reason);
 			c->reason = xstrdup("broken");
 		}
-		pool_launches(&r[0], 1, &r[1], 1);
+		estimate_pool_launches(&r[0], 1, &r[1], 1);
 		assert_int_equal(r[0].cases[0].status, rows[i].pooled);
 		assert_string_equal(r[0].cases[0].reason, rows[i].reason);
 		result_release(&r[0]);
@@ -1174,7 +1176,7 @@ static void a_metric_that_a_launch_lacks_cannot_be_judged(void **state)
 		node_add(&r[k], 0, 55e9, 0.001);
 	}
 	r[1].cases[0].metrics[0].name[0] = 'x';
-	pool_launches(&r[0], 1, &r[1], 1);
+	estimate_pool_launches(&r[0], 1, &r[1], 1);
 	judge_by(BANDWIDTH "min = 1 GB/s\n", r, 1, NULL, &v);
 	assert_int_equal(v.checks[0].verdict, VERDICT_ERROR);
 	assert_string_equal(v.checks[0].reason, "the metric is missing in some of its 2 launches");
@@ -1353,8 +1355,9 @@ static void the_longer_side_of_an_interval_decides(void **state)
 		r.cases[0].metrics[0].high = rows[i].high;
 		judge_by(limit, &r, 1, NULL, &v);
 		if (v.checks[0].verdict != rows[i].verdict)
-			fail_msg("row %zu: %s [%g, %g]", i, verdict_name(v.checks[0].verdict),
-				 v.checks[0].low, v.checks[0].high);
+			fail_msg("row %zu: %s [%g, %g]", i,
+				 verdict_fields_name(v.checks[0].verdict), v.checks[0].low,
+				 v.checks[0].high);
 		verdicts_release(&v);
 		result_release(&r);
 		free(limit);
@@ -1516,11 +1519,11 @@ static void the_worst_launch_decides_what_was_counted(void **state)
 			counted(&r[l], rows[i].metric, rows[i].unit, rows[i].better,
 				rows[i].launches[l]);
 		if (k % 2)
-			pool_launches(&r[0], 1, &r[1], rows[i].count - 1);
+			estimate_pool_launches(&r[0], 1, &r[1], rows[i].count - 1);
 		judge_by(body, r, k % 2 ? 1 : rows[i].count, NULL, &v);
 		if (v.checks[0].verdict != rows[i].verdict ||
 		    (!isnan(rows[i].value) && v.checks[0].value != rows[i].value))
-			fail_msg("row %zu: %s of %g", i, verdict_name(v.checks[0].verdict),
+			fail_msg("row %zu: %s of %g", i, verdict_fields_name(v.checks[0].verdict),
 				 v.checks[0].value);
 		verdicts_release(&v);
 		for (size_t l = 0; l < rows[i].count; l++)
@@ -1572,7 +1575,7 @@ static void what_was_not_verified_is_not_accepted(void **state)
 		verification->error = rows[i].error;
 		verification->tolerance = rows[i].tolerance;
 		if (k % 3 == 2)
-			pool_launches(&r[0], 1, &r[1], 1);
+			estimate_pool_launches(&r[0], 1, &r[1], 1);
 		judge_by(body, r, k % 3 == 1 ? 2 : 1, NULL, &v);
 		if (verdicts_exit_code(&v) != rows[i].exit_code)
 			fail_msg("row %zu, way %zu: exit code %d", i, k % 6,
@@ -1718,7 +1721,7 @@ static void launches_moderate_the_spread_of_their_kind(void **state)
 	static const double own = 0.010445, t = 1.894579;
 	struct verdict_check quiet, wide, given;
 	struct verdicts v[3];
-	double typical = figure_repeat(FIGURE_LINK).spread;
+	double typical = figure_kind_repeat(FIGURE_LINK).spread;
 
 	(void)state;
 	quiet = judge_scattered(0, BANDWIDTH "min = 54.3 GB/s\n", &v[0]);
@@ -1754,7 +1757,7 @@ static void a_load_repeats_better_than_a_burst(void **state)
 	burst = figure_kind_of(&m, &c, NULL);
 	assert_int_equal(load, FIGURE_LOAD);
 	assert_int_not_equal(burst, FIGURE_LOAD);
-	assert_true(figure_repeat(load).spread < figure_repeat(burst).spread);
+	assert_true(figure_kind_repeat(load).spread < figure_kind_repeat(burst).spread);
 }
 
 /* Rates and times of which no suite says how they repeat: by unit, and copies by their time. */

@@ -161,7 +161,7 @@ static void judge_launches(const struct limits *limits, const struct result *lau
 	struct judge_input input = { .results = launches, .count = count, .limits = limits };
 
 	memset(v, 0, sizeof(*v));
-	judge_results(&input, v);
+	judge_machine_results(&input, v);
 	verdicts_finish(v);
 }
 
@@ -240,7 +240,7 @@ static struct rates simulate(double slow, enum noise noise, size_t nodes)
 		rates.extended += o.extended / (double)nodes;
 		rates.undecided += o.undecided / (double)nodes;
 	}
-	limits_release(&limits);
+	judge_limits_release(&limits);
 	print_message("%s noise, %.0f %% slow, %zu nodes: named %.2f %%, another accused %.2f %%, "
 		      "named or warned of %.1f %%, another warned of %.1f %%, extended %.1f %%, "
 		      "undecided %.2f %%\n",
@@ -328,7 +328,8 @@ static void intervals_cover(void **state)
 				a[i] = SPREAD * normal();
 				b[i] = 0.02 + SPREAD * normal();
 			}
-			assert_true(shift_between(a, n, b, n, 0.025, &shift, &low, &high));
+			assert_true(
+				stats_rank_shift_between(a, n, b, n, 0.025, &shift, &low, &high));
 			held += low <= 0.02 && 0.02 <= high;
 		}
 		share = (double)held / (double)rounds;
@@ -367,7 +368,7 @@ static void unchanged_code_is_rarely_called_changed(void **state)
 		changed +=
 			c.rows[0].change == CHANGE_REGRESSED || c.rows[0].change == CHANGE_IMPROVED;
 		same += c.rows[0].change == CHANGE_UNCHANGED;
-		comparison_release(&c);
+		compare_json_comparison_release(&c);
 		for (size_t i = 0; i < 5; i++) {
 			result_release(&a[i]);
 			result_release(&b[i]);
@@ -405,12 +406,12 @@ static bool covered_when_known(double spread, enum noise noise, double middle, d
 		node_add(&r[n], 0, 55e9 * exp(-spread * deviate(noise)), 0.0005);
 		r[n].cases[0].metrics[0].headline = true;
 		if (n + 1 == LAUNCHES_AUTO_LEAST)
-			needed = pool_launches_needed(r, n + 1, r[0].cases[0].id, target);
+			needed = estimate_pool_launches_needed(r, n + 1, r[0].cases[0].id, target);
 	}
 	*known = n == needed;
 	*launches = n;
-	pool_launches(&r[0], 1, &r[1], n - 1);
-	pool_widen_by_first(&r[0], LAUNCHES_AUTO_LEAST);
+	estimate_pool_launches(&r[0], 1, &r[1], n - 1);
+	estimate_pool_widen_by_first(&r[0], LAUNCHES_AUTO_LEAST);
 	m = &r[0].cases[0].metrics[0];
 	covered = m->low <= truth && truth <= m->high;
 	for (size_t i = 0; i < n; i++)

@@ -129,7 +129,7 @@ static size_t selected(const struct limit *limit, const struct result *r)
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->case_count; i++)
-		n += limit_selects(limit, &r->cases[i], r->devices[0].name);
+		n += judge_limits_selects(limit, &r->cases[i], r->devices[0].name);
 	return n;
 }
 
@@ -145,7 +145,7 @@ static double asked(const struct bound *bound, const struct result *r, const str
 	if (bound->kind == BOUND_ABSOLUTE)
 		return bound->factor;
 	if (strcmp(bound->spec, "peak") == 0)
-		return spec_peak(metric_sheet(metric), c, metric, device, &peak)
+		return spec_peak(schema_metric_sheet(metric), c, metric, device, &peak)
 			       ? bound->factor * peak.most
 			       : NAN;
 	return spec_lookup(device, bound->spec, &figure, &status) ? bound->factor * figure : NAN;
@@ -159,7 +159,8 @@ static void fill(const struct limits *limits, struct result *r)
 		for (size_t i = 0; i < r->case_count; i++) {
 			struct case_result *c = &r->cases[i];
 
-			if (c->status != CASE_OK || !limit_selects(limit, c, r->devices[0].name) ||
+			if (c->status != CASE_OK ||
+			    !judge_limits_selects(limit, c, r->devices[0].name) ||
 			    case_metric(c, limit->metric->name))
 				continue;
 			if (limit->min.kind)
@@ -190,7 +191,7 @@ static void judge_with_population(const struct limits *limits, const struct resu
 	};
 
 	memset(v, 0, sizeof(*v));
-	judge_results(&input, v);
+	judge_machine_results(&input, v);
 	verdicts_finish(v);
 }
 
@@ -219,7 +220,7 @@ static void judge_model_in(const struct gpu *gpu, size_t devices)
 	struct result r;
 
 	accepted_node(gpu, devices, &r);
-	if (limits_of_model(&limits, r.devices[0].name, &errors) != STATUS_OK)
+	if (judge_limits_of_model(&limits, r.devices[0].name, &errors) != STATUS_OK)
 		fail_msg("%s: %s", gpu->id, errors.data);
 	for (size_t l = 0; l < limits.count; l++)
 		/* One device has no peer, and one node no other. */
@@ -231,7 +232,7 @@ static void judge_model_in(const struct gpu *gpu, size_t devices)
 	for (size_t i = 0; i < v.count; i++)
 		if (v.checks[i].verdict != VERDICT_PASS && v.checks[i].verdict != VERDICT_SKIP)
 			fail_msg("%s: [limit %s] %s: %s: %s", gpu->id, v.checks[i].limit,
-				 v.checks[i].case_id, verdict_name(v.checks[i].verdict),
+				 v.checks[i].case_id, verdict_fields_name(v.checks[i].verdict),
 				 v.checks[i].reason);
 	for (size_t d = 0; d < devices; d++) {
 		static const char *const metrics[] = { "transfer.bandwidth", "stream.bandwidth",
@@ -243,7 +244,7 @@ static void judge_model_in(const struct gpu *gpu, size_t devices)
 					 r.devices[d].id);
 	}
 	verdicts_release(&v);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 	result_release(&r);
 }
 
@@ -260,12 +261,12 @@ static void every_model_is_judged_in_every_kind(void **state)
 		judge_model_in(&gpus[i], 1);
 		judge_model_in(&gpus[i], MANY);
 		/* Also by its name on the command line. */
-		assert_int_equal(limits_load(&limits, gpus[i].id, &errors), STATUS_OK);
+		assert_int_equal(judge_limits_load(&limits, gpus[i].id, &errors), STATUS_OK);
 		/* Without published figures of good ones there are no stricter fractions. */
 		assert_int_equal(strcmp(limits.source, "limits/generic.ini") == 0,
 				 strcmp(limits.source, "limits/h200.ini") != 0 &&
 					 gpus[i].published_count == 0);
-		limits_release(&limits);
+		judge_limits_release(&limits);
 	}
 }
 
@@ -281,7 +282,7 @@ static void an_unknown_gpu_is_judged_by_what_the_driver_tells(void **state)
 	(void)state;
 	accepted_node(gpus_by_id("a100-40gb"), 1, &r);
 	snprintf(r.devices[0].name, sizeof(r.devices[0].name), "NVIDIA A200");
-	assert_int_equal(limits_of_model(&limits, r.devices[0].name, &errors), STATUS_OK);
+	assert_int_equal(judge_limits_of_model(&limits, r.devices[0].name, &errors), STATUS_OK);
 	assert_string_equal(limits.source, "limits/generic.ini");
 	fill(&limits, &r);
 	judge_all(&limits, &r, &v);
@@ -305,7 +306,7 @@ static void an_unknown_gpu_is_judged_by_what_the_driver_tells(void **state)
 	assert_true(passes(&v, "cuda:0", "matmul.throughput") >= 4);
 	assert_int_equal(v.counts[VERDICT_INCONCLUSIVE], 0);
 	verdicts_release(&v);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 	result_release(&r);
 }
 
@@ -325,13 +326,13 @@ static void a_cpu_is_not_judged_by_limits_for_gpus(void **state)
 	node_add(&r, 0, 55e9, 0.001);
 	strcpy(r.cases[0].device, "host:0");
 	strcpy(r.cases[0].devices[0], "host:0");
-	assert_int_equal(limits_of_model(&limits, r.devices[0].name, &errors), STATUS_OK);
+	assert_int_equal(judge_limits_of_model(&limits, r.devices[0].name, &errors), STATUS_OK);
 	judge_all(&limits, &r, &v);
 	for (size_t i = 0; i < v.count; i++)
 		assert_string_equal(v.checks[i].case_id, "");
 	assert_int_not_equal(verdicts_exit_code(&v), 0);
 	verdicts_release(&v);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 	result_release(&r);
 }
 
@@ -366,7 +367,7 @@ static void derived_figures_agree_with_data_sheets(void **state)
 			if (strcmp(keys[k], "fp16_tensor") == 0)
 				sheet = fact(&gpus[i], "fp16_tensor_boost", sheet);
 			if (isnan(sheet) || isnan(gpu_figure(&gpus[i], "boost_clock")) ||
-			    !derived_figure(&d, keys[k], &value, NULL))
+			    !reference_derived_figure(&d, keys[k], &value, NULL))
 				continue;
 			compared++;
 			if (fabs(value / sheet - 1) > 0.03)
@@ -391,16 +392,16 @@ static void geforce_has_half_of_the_tensor_rate(void **state)
 	double value;
 
 	(void)state;
-	assert_true(derived_figure(&d, "fp16_tensor", &value, NULL));
+	assert_true(reference_derived_figure(&d, "fp16_tensor", &value, NULL));
 	assert_float_equal(value, 71.2e12, 0.2e12);
 	strcpy(d.name, "NVIDIA A40");
 	d.multiprocessors = 84;
 	d.clock_hz = 1.74e9;
-	assert_true(derived_figure(&d, "fp16_tensor", &value, NULL));
+	assert_true(reference_derived_figure(&d, "fp16_tensor", &value, NULL));
 	assert_float_equal(value, 149.7e12, 0.2e12);
 	/* An emulated capability is not the chip's. */
 	strcpy(d.emulated_on, "9.0");
-	assert_false(derived_figure(&d, "fp16_tensor", &value, NULL));
+	assert_false(reference_derived_figure(&d, "fp16_tensor", &value, NULL));
 }
 
 /* PCIe 6 (PCI-SIG: 121 GB/s for 16 lanes) and the links of Blackwell: 18 of 50 GB/s. */
@@ -418,12 +419,12 @@ static void links_of_blackwell_are_known(void **state)
 					 .pcie_width_max = 16 };
 		double value;
 
-		assert_true(derived_figure(&d, "pcie_bandwidth", &value, NULL));
+		assert_true(reference_derived_figure(&d, "pcie_bandwidth", &value, NULL));
 		assert_float_equal(value, 121e9, 0.1e9);
 		d.pcie_generation_max = 5;
-		assert_true(derived_figure(&d, "pcie_bandwidth", &value, NULL));
+		assert_true(reference_derived_figure(&d, "pcie_bandwidth", &value, NULL));
 		assert_float_equal(value, 63.02e9, 0.1e9);
-		assert_true(derived_figure(&d, "nvlink_bandwidth", &value, NULL));
+		assert_true(reference_derived_figure(&d, "nvlink_bandwidth", &value, NULL));
 		assert_float_equal(value, 900e9, 1);
 	}
 }
@@ -439,22 +440,22 @@ static void check_published(const struct gpu *gpu, const struct published *p, si
 	const struct sheet_row *row = NULL;
 
 	accepted_node(gpu, 2, &r);
-	assert_int_equal(limits_of_model(&limits, r.devices[0].name, &errors), STATUS_OK);
+	assert_int_equal(judge_limits_of_model(&limits, r.devices[0].name, &errors), STATUS_OK);
 	for (size_t i = 0; i < r.case_count; i++) {
 		const struct suite *suite = suite_find(r.cases[i].suite);
 
 		for (const struct sheet_row *s = suite->sheet; s && s->metric; s++)
 			if (r.cases[i].status == CASE_OK && s->quantity &&
 			    strcmp(s->quantity, p->quantity->name) == 0 &&
-			    sheet_row_of_case(suite->sheet, &r.cases[i], s->metric,
-					      &r.devices[0]) == s) {
+			    quantity_sheet_row_of_case(suite->sheet, &r.cases[i], s->metric,
+						       &r.devices[0]) == s) {
 				c = &r.cases[i];
 				row = s;
 			}
 	}
 	for (size_t l = 0; c && l < limits.count; l++)
 		if (limits.items[l].suite &&
-		    limit_selects(&limits.items[l], c, r.devices[0].name) &&
+		    judge_limits_selects(&limits.items[l], c, r.devices[0].name) &&
 		    strcmp(limits.items[l].metric->name, row->metric) == 0 &&
 		    !case_metric(c, row->metric)) {
 			set_metric(c, limits.items[l].metric,
@@ -468,7 +469,7 @@ static void check_published(const struct gpu *gpu, const struct published *p, si
 			fail_msg("%s: [published %s] violates [limit %s]: %g < %g", gpu->id,
 				 p->name, v.checks[i].limit, v.checks[i].value, v.checks[i].bound);
 	verdicts_release(&v);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 	result_release(&r);
 }
 
@@ -613,7 +614,7 @@ static void lower_each(struct result *r)
 	struct verdicts v;
 	size_t lowered = 0;
 
-	assert_int_equal(limits_of_model(&limits, r->devices[0].name, &errors), STATUS_OK);
+	assert_int_equal(judge_limits_of_model(&limits, r->devices[0].name, &errors), STATUS_OK);
 	judge_all(&limits, r, &v);
 	if (verdicts_exit_code(&v) != 0)
 		fail_msg("%s", v.sentence);
@@ -622,13 +623,14 @@ static void lower_each(struct result *r)
 	for (size_t l = 0; l < limits.count; l++)
 		for (size_t i = 0; i < r->case_count; i++)
 			if (limits.items[l].min.kind && r->cases[i].status == CASE_OK &&
-			    limit_selects(&limits.items[l], &r->cases[i], r->devices[0].name)) {
+			    judge_limits_selects(&limits.items[l], &r->cases[i],
+						 r->devices[0].name)) {
 				lower(&limits, &limits.items[l], r, i);
 				lowered++;
 			}
 	print_message("%zu devices: %zu figures lowered in turn\n", r->device_count, lowered);
 	assert_true(lowered >= 10);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 	result_release(r);
 }
 
@@ -673,7 +675,7 @@ static size_t against_population(struct result *r, enum verdict verdict, int *co
 	struct verdicts v;
 	size_t found = 0;
 
-	assert_int_equal(limits_of_model(&limits, r->devices[0].name, &errors), STATUS_OK);
+	assert_int_equal(judge_limits_of_model(&limits, r->devices[0].name, &errors), STATUS_OK);
 	judge_all(&limits, r, &v);
 	for (size_t i = 0; i < v.count; i++) {
 		if (v.checks[i].verdict != verdict)
@@ -685,7 +687,7 @@ static size_t against_population(struct result *r, enum verdict verdict, int *co
 	}
 	*code = verdicts_exit_code(&v);
 	verdicts_release(&v);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 	return found;
 }
 

@@ -17,9 +17,10 @@ static void judge_by(const char *limit, const struct result *r, struct verdicts 
 
 	memset(v, 0, sizeof(*v));
 	limits_from(&limits, limit);
-	judge_results(&(struct judge_input){ .results = r, .count = 1, .limits = &limits }, v);
+	judge_machine_results(&(struct judge_input){ .results = r, .count = 1, .limits = &limits },
+			      v);
 	verdicts_finish(v);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 }
 
 static void nodes_init(struct result *r, size_t nodes, size_t per_node)
@@ -190,7 +191,7 @@ static void is_suspect(const struct verdicts *v, const char *devices, const char
 	assert_int_equal(c->verdict, VERDICT_FAIL);
 	assert_string_equal(cause_name(c->cause), "node-network");
 	assert_string_equal(c->reason, reason);
-	assert_false(check_wants_more(c));
+	assert_false(judge_check_wants_more(c));
 }
 
 /* One finding is of one node, also among names that begin with each other, such as n1 and n10. */

@@ -303,13 +303,13 @@ static enum verdict judge_limit(const char *limit, const struct population *p, d
 	node_init(&r, 1, MODEL);
 	node_add(&r, 0, value, 0.0005)->verification.done = true;
 	memset(v, 0, sizeof(*v));
-	judge_results(&input, v);
+	judge_machine_results(&input, v);
 	verdicts_finish(v);
 	for (size_t i = 0; i < v->count; i++)
 		if (v->checks[i].comparison == LIKE_POPULATION)
 			verdict = v->checks[i].verdict;
 	result_release(&r);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 	return verdict;
 }
 
@@ -324,8 +324,8 @@ static void expect_verdict(const struct population *p, double value, enum verdic
 	enum verdict got = judge_value(p, value, &v);
 
 	if (got != expected)
-		fail_msg("%g: %s, expected %s: %s", value, verdict_name(got),
-			 verdict_name(expected), v.sentence);
+		fail_msg("%g: %s, expected %s: %s", value, verdict_fields_name(got),
+			 verdict_fields_name(expected), v.sentence);
 	verdicts_release(&v);
 }
 
@@ -390,7 +390,7 @@ static void a_good_card_tells_which_of_two_is_slow(void **state)
 	node_init(&r, 2, MODEL);
 	node_add(&r, 0, 50e9, 0.0005)->verification.done = true;
 	node_add(&r, 1, 45e9, 0.0005)->verification.done = true;
-	judge_results(&input, &v);
+	judge_machine_results(&input, &v);
 	verdicts_finish(&v);
 	for (size_t i = 0; i < v.reason_count; i++)
 		told += v.reasons[i].verdict == VERDICT_FAIL &&
@@ -403,7 +403,7 @@ static void a_good_card_tells_which_of_two_is_slow(void **state)
 			assert_int_equal(v.checks[i].verdict, VERDICT_PASS);
 	verdicts_release(&v);
 	result_release(&r);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 	population_release(&p);
 }
 
@@ -453,13 +453,13 @@ static void draw_population(struct population *p, double (*draw)(void), size_t c
 	struct population_figure *f;
 
 	*p = (struct population){ 0 };
-	f = population_add_figure(p, POINT, "", "transfer.bandwidth", "B/s");
+	f = population_enter_figure(p, POINT, "", "transfer.bandwidth", "B/s");
 	for (size_t i = 0; i < count; i++) {
 		char id[32];
 		struct population_card *card;
 
 		snprintf(id, sizeof(id), "card-%zu", i);
-		card = population_add_card(p, id);
+		card = population_enter_card(p, id);
 		free(card->model);
 		card->model = xstrdup(MODEL);
 		population_set_value(f, id, 50e9 * exp(spread * draw() + LAUNCH * normal()));
@@ -500,12 +500,12 @@ static size_t accept_node(const struct limits *limits, const struct population *
 	for (size_t i = 0; i < NODE; i++)
 		offsets[i] = spread * draw() + log(1 - slow);
 	launch_node(&launches[0], offsets);
-	judge_results(&input, &v);
+	judge_machine_results(&input, &v);
 	if (wants_more(&v)) {
 		verdicts_release(&v);
 		for (; input.count <= EXTENSION; input.count++)
 			launch_node(&launches[input.count], offsets);
-		judge_results(&input, &v);
+		judge_machine_results(&input, &v);
 	}
 	verdicts_finish(&v);
 	fails = v.counts[VERDICT_FAIL];
@@ -541,7 +541,7 @@ static struct rates simulate_nodes(double (*draw)(void), size_t known, double sp
 		rates.silent += silent / (double)rounds;
 		population_release(&p);
 	}
-	limits_release(&limits);
+	judge_limits_release(&limits);
 	return rates;
 }
 

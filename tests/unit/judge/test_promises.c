@@ -20,9 +20,9 @@ static void judge_as(const char *body, bool shipped, const struct result *r, str
 	memset(v, 0, sizeof(*v));
 	limits_from(&limits, body);
 	limits.shipped = shipped;
-	judge_results(&input, v);
+	judge_machine_results(&input, v);
 	verdicts_finish(v);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 }
 
 static void promise(struct result *r, const char *aspects)
@@ -49,7 +49,7 @@ static const struct aspect_judgement *aspect_at(const struct verdicts *v, size_t
 						enum aspect aspect)
 {
 	assert_true(device < v->device_count);
-	return device_aspect(&v->devices[device], aspect);
+	return verdict_device_aspect(&v->devices[device], aspect);
 }
 
 #define LINK "metric = transfer.bandwidth\nwhere = direction:h2d\nmin = 47 GB/s\n"
@@ -90,7 +90,7 @@ static void a_promised_aspect_without_a_judged_check_leaves_it_open(void **state
 	assert_string_equal(v.sentence, "INCONCLUSIVE: all 2 checks passed; not judged: memory of "
 					"cuda:0, cuda:1. Worst: memory of GPUs cuda:0 and cuda:1 "
 					"was not judged.");
-	assert_true(aspect_is_missing(aspect_at(&v, 1, ASPECT_MEMORY)));
+	assert_true(verdict_aspect_is_missing(aspect_at(&v, 1, ASPECT_MEMORY)));
 	assert_string_equal(aspect_at(&v, 1, ASPECT_MEMORY)->reason, "not measured");
 	assert_int_equal(aspect_at(&v, 1, ASPECT_LINK)->judged, 1);
 	verdicts_release(&v);
@@ -229,9 +229,9 @@ static void one_sensor_is_a_look_at_the_condition(void **state)
 		else if (row / 2 == 2)
 			t->temperature_celsius = 40;
 		judge_as(LINK, false, &r, &v);
-		assert_int_equal(aspect_is_missing(aspect_at(&v, 0, ASPECT_CONDITION)),
+		assert_int_equal(verdict_aspect_is_missing(aspect_at(&v, 0, ASPECT_CONDITION)),
 				 row / 2 == 3);
-		assert_false(aspect_is_missing(aspect_at(&v, 1, ASPECT_CONDITION)));
+		assert_false(verdict_aspect_is_missing(aspect_at(&v, 1, ASPECT_CONDITION)));
 		assert_int_equal(verdicts_exit_code(&v), row / 2 == 3 ? 4 : 0);
 		verdicts_release(&v);
 		result_release(&r);
@@ -268,7 +268,7 @@ static void correctness_and_condition_rest_on_looks(void **state)
 	r.cases[0].verification.done = false;
 	judge_as(LINK, false, &r, &v);
 	assert_int_equal(verdicts_exit_code(&v), 4);
-	assert_true(aspect_is_missing(aspect_at(&v, 0, ASPECT_CORRECTNESS)));
+	assert_true(verdict_aspect_is_missing(aspect_at(&v, 0, ASPECT_CORRECTNESS)));
 	verdicts_release(&v);
 	result_release(&r);
 }

@@ -797,9 +797,9 @@ static void a_load_says_how_well_its_mean_is_known(void **state)
 
 	(void)state;
 	for (int i = 0; i < 40; i++)
-		series_add(&series, i < 20 ? 1e-3 : 2e-3);
-	series_finish(&series, 0);
-	mean = load_mean(series.samples, series.count, &low, &high);
+		sampling_series_add(&series, i < 20 ? 1e-3 : 2e-3);
+	sampling_series_finish(&series, 0);
+	mean = stats_median_load_mean(series.samples, series.count, &low, &high);
 	assert_true(high > 1.1 * mean);
 	snprintf(expected, sizeof(expected), "mean only known to %.1f %%", 100 * (high / mean - 1));
 	assert_true(series.statistics.noisy);

@@ -131,7 +131,7 @@ static void count_drifting(int n, double phi, double rise, int *found, int *cove
 			if (i >= 0)
 				x[i] = 100 + y + rise * sd * ((double)i / (n - 1) - 0.5);
 		}
-		r1 = autocorrelation(x, (size_t)n);
+		r1 = stats_median_autocorrelation(x, (size_t)n);
 		memcpy(sorted, x, (size_t)n * sizeof(x[0]));
 		qsort(sorted, (size_t)n, sizeof(x[0]), compare_doubles);
 		statistics_compute(x, (size_t)n, 1, 0, NULL, &s);
@@ -173,12 +173,12 @@ static void the_ends_of_a_drift_are_within(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < 24; i++)
 		x[i] = 16.66e-3 * (1 + 0.008 * (double)i / 23 + 5e-4 * normal(3, i));
-	assert_true(drifting_interval(x, 24, &low, &high));
+	assert_true(stats_median_drifting_interval(x, 24, &low, &high));
 	assert_true(low < 16.66e-3 * 1.0005 && high > 16.66e-3 * 1.0075);
 	assert_true(high - low < 1.5 * 0.008 * 16.66e-3);
 	statistics_compute(x, 24, 1, 0, NULL, &s);
 	assert_true(s.low == low && s.high == high);
-	assert_false(drifting_interval(x, 5, &low, &high));
+	assert_false(stats_median_drifting_interval(x, 5, &low, &high));
 	assert_true(isnan(low) && isnan(high));
 }
 
@@ -191,14 +191,14 @@ static void what_changes_by_more_than_its_level_has_no_interval(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < 60; i++)
 		x[i] = (i < 40 ? 600e-6 : 3e-3) + (i % 2 ? 500e-6 : -500e-6);
-	assert_false(drifting_interval(x, 60, &low, &high));
+	assert_false(stats_median_drifting_interval(x, 60, &low, &high));
 	assert_true(isnan(low) && isnan(high));
 	statistics_compute(x, 60, 1, 0, NULL, &s);
 	assert_true(isnan(s.low) || s.low > 0);
 	/* For a quantity that may be below zero it is an interval as any other. */
 	for (uint64_t i = 0; i < 60; i++)
 		x[i] -= 200e-6;
-	assert_true(drifting_interval(x, 60, &low, &high));
+	assert_true(stats_median_drifting_interval(x, 60, &low, &high));
 	assert_true(low < 0 && high > 0);
 }
 
@@ -245,17 +245,18 @@ static void a_load_is_its_mean_and_waves_are_no_noise(void **state)
 	(void)state;
 	for (size_t i = 0; i < 40; i++)
 		waves[i] = i % 20 >= 8 && i % 20 < 12 ? 1.15 : 1;
-	mean = load_mean(waves, 40, &low, &high);
+	mean = stats_median_load_mean(waves, 40, &low, &high);
 	assert_true(fabs(mean - 1.03) < 1e-12);
 	assert_true(low < mean && mean < high && mean - low == high - mean);
 	assert_true(high - mean < 0.006 * mean);
 	/* A level that fell from one half to the other is known to no better than that. */
 	for (size_t i = 20; i < 40; i++)
 		waves[i] *= 1.1;
-	mean = load_mean(waves, 40, &low, &high);
+	mean = stats_median_load_mean(waves, 40, &low, &high);
 	assert_true(low < 1.03 && high > 1.133);
-	assert_true(isnan(load_mean(waves, 0, &low, &high)));
-	assert_true(load_mean(waves, 5, &low, &high) == 1 && isnan(low) && isnan(high));
+	assert_true(isnan(stats_median_load_mean(waves, 0, &low, &high)));
+	assert_true(stats_median_load_mean(waves, 5, &low, &high) == 1 && isnan(low) &&
+		    isnan(high));
 }
 
 /* Without waves it holds the true mean as often as it says. */
@@ -269,7 +270,7 @@ static void the_interval_of_a_load_holds_its_mean(void **state)
 
 		for (uint64_t i = 0; i < 40; i++)
 			samples[i] = 1 + 0.005 * normal(seed, i);
-		load_mean(samples, 40, &low, &high);
+		stats_median_load_mean(samples, 40, &low, &high);
 		held += low <= 1 && 1 <= high;
 	}
 	assert_in_range(held, 1880, 2000);

@@ -47,7 +47,7 @@ static void hand_over(struct watch_recorder *r, int64_t errors)
 
 	telemetry_unknown(&t);
 	t.ecc_corrected = errors;
-	watch_hand_over(r, &t);
+	telemetry_watch_hand_over(r, &t);
 }
 
 static void extremes_and_means_are_kept(void **state)
@@ -58,12 +58,12 @@ static void extremes_and_means_are_kept(void **state)
 
 	(void)state;
 	readings = 0;
-	r = watch_begin(&device, 1e-3, 10);
+	r = telemetry_watch_begin(&device, 1e-3, 10);
 	hand_over(r, 5);
 	for (double end = clock_seconds() + 20; readings < 41 && clock_seconds() < end;)
 		clock_sleep(1e-3);
 	hand_over(r, 7);
-	watch_end(r, &w);
+	telemetry_watch_end(r, &w);
 	assert_string_equal(w.device, "cuda:3");
 	assert_string_equal(w.uuid, "GPU-3");
 	assert_true(w.readings >= 40);
@@ -95,11 +95,11 @@ static void intervals_have_their_length(void **state)
 	struct watch w;
 
 	(void)state;
-	r = watch_begin(&device, 0, 0.02);
+	r = telemetry_watch_begin(&device, 0, 0.02);
 	hand_over(r, 1);
 	clock_sleep(0.07);
 	hand_over(r, 4);
-	watch_end(r, &w);
+	telemetry_watch_end(r, &w);
 	assert_int_equal(w.readings, 0);
 	ecc = quantity(&w, "ecc_corrected");
 	assert_true(ecc->highest_count >= 4);
@@ -115,7 +115,7 @@ static void nothing_to_watch_is_nothing(void **state)
 	struct watch w;
 
 	(void)state;
-	watch_end(NULL, &w);
+	telemetry_watch_end(NULL, &w);
 	assert_int_equal(w.quantity_count, 0);
 	watch_release(&w);
 }

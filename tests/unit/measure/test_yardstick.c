@@ -112,7 +112,7 @@ static void launches_keep_each_their_own(void **state)
 		y.samples[1][0] = 1e-7 * (double)(i + 1);
 		yardstick_store(&y, &r[i]);
 	}
-	pool_launches(&r[0], 1, &r[1], 2);
+	estimate_pool_launches(&r[0], 1, &r[1], 2);
 	assert_int_equal(r[0].yardstick[0].launch_count, 3);
 	for (size_t i = 0; i < 3; i++)
 		assert_true(r[0].yardstick[0].launches[i] == 1e-7 * (double)(i + 1));

@@ -519,7 +519,7 @@ static void every_suite_of_the_program_is_sound(void **state)
 		struct key_walk walk = schema_keys(&schema_program, "suite", *s);
 		const struct key *key;
 
-		while ((key = key_next(&walk))) {
+		while ((key = schema_key_next(&walk))) {
 			struct values values;
 			struct error err = ERROR_NONE;
 

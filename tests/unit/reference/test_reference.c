@@ -32,7 +32,7 @@ static void every_file_is_valid(void **state)
 		files++;
 		if (gpu_read(&gpu, file, &err) != STATUS_OK)
 			fail_msg("%s", err.message);
-		gpu_release(&gpu);
+		gpu_read_release(&gpu);
 	}
 	gpus_all(&count);
 	assert_true(files >= 30);
@@ -237,7 +237,8 @@ static void cases_are_told_apart(void **state)
 		const struct sheet_row *row;
 
 		set_parameter(&c, storage, (char *)rows[i].name, (char *)rows[i].word);
-		row = sheet_row_of_case(metric_sheet(rows[i].metric), &c, rows[i].metric, &device);
+		row = quantity_sheet_row_of_case(schema_metric_sheet(rows[i].metric), &c,
+						 rows[i].metric, &device);
 		if (!rows[i].quantity)
 			assert_null(row);
 		else if (!row || strcmp(row->quantity, rows[i].quantity) != 0)
@@ -325,7 +326,7 @@ static enum status read_text(const char *text, struct error *err)
 	enum status status = gpu_read(&gpu, &file, err);
 
 	if (status == STATUS_OK)
-		gpu_release(&gpu);
+		gpu_read_release(&gpu);
 	return status;
 }
 
@@ -381,7 +382,7 @@ static void ranges_have_a_middle(void **state)
 	assert_float_equal(gpu.published[0].value, 3e-6, 1e-12);
 	assert_float_equal(gpu.published[0].high, 4e-6, 1e-12);
 	assert_int_equal(gpu.published[0].devices, 8);
-	gpu_release(&gpu);
+	gpu_read_release(&gpu);
 }
 
 /* The port's rate is known of the node alone; without a port nothing is a share of it. */

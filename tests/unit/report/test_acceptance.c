@@ -21,9 +21,9 @@ static void judge_by(const char *body, const struct result *r, struct verdicts *
 
 	memset(v, 0, sizeof(*v));
 	limits_from(&limits, body);
-	judge_results(&input, v);
+	judge_machine_results(&input, v);
 	verdicts_finish(v);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 }
 
 /* Three sound GPUs. */
@@ -308,7 +308,8 @@ static void nodes_have_limits(void **state)
 		strcpy(r.environment[0].value, "570.1");
 		judge_by(rows[i].limit, &r, &v);
 		if (of_limit(&v)->verdict != rows[i].with_faults)
-			fail_msg("%s: %s", rows[i].limit, verdict_name(of_limit(&v)->verdict));
+			fail_msg("%s: %s", rows[i].limit,
+				 verdict_fields_name(of_limit(&v)->verdict));
 		if (rows[i].with_faults == VERDICT_FAIL && !strstr(rows[i].limit, "driver"))
 			assert_string_equal(of_limit(&v)->devices, "cuda:1");
 		verdicts_release(&v);
@@ -496,10 +497,10 @@ static void judge_by_model(const struct result *r, struct verdicts *v)
 	struct judge_input input = { .results = r, .count = 1, .limits = &limits };
 
 	memset(v, 0, sizeof(*v));
-	assert_int_equal(limits_of_model(&limits, r->devices[0].name, &errors), STATUS_OK);
-	judge_results(&input, v);
+	assert_int_equal(judge_limits_of_model(&limits, r->devices[0].name, &errors), STATUS_OK);
+	judge_machine_results(&input, v);
 	verdicts_finish(v);
-	limits_release(&limits);
+	judge_limits_release(&limits);
 	text_release(&errors);
 }
 

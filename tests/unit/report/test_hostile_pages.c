@@ -75,7 +75,7 @@ static void add_checks(struct verdicts *verdicts, const char *with)
 static void add_device(struct verdicts *verdicts, const char *with)
 {
 	struct device_judgement *d = verdicts_add_device(verdicts);
-	struct aspect_judgement *aspect = device_judgement_add(d, ASPECT_LINK);
+	struct aspect_judgement *aspect = verdict_device_judgement_add(d, ASPECT_LINK);
 
 	replace(&d->device, with);
 	replace(&d->model, with);

@@ -519,7 +519,7 @@ static void check_fact(void *context, const char *name, const char *value)
 	(void)context;
 	(void)value;
 	if (strcmp(name, "hostname") != 0 && !text_starts_with(name, "env ") &&
-	    !anonymise_listed(anonymise_facts, name))
+	    !anonymise_rules_listed(anonymise_facts, name))
 		fail_msg("anonymise_rules.c does not know the fact '%s'", name);
 }
 
@@ -560,12 +560,12 @@ static void every_text_key_has_a_rule(void **state)
 	for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
 		for (const struct key *k = tables[t]; k->name; k++)
 			if (k->type == KEY_TEXT && !is_in(grammar, k->name) &&
-			    !anonymise_listed(anonymise_named_keys, k->name))
+			    !anonymise_rules_listed(anonymise_named_keys, k->name))
 				fail_msg("anonymise_named_keys lacks '%s'", k->name);
 	for (const struct suite *const *s = suites; *s; s++)
 		for (const struct key *k = (*s)->keys; k && k->name; k++)
 			if (k->type == KEY_TEXT && !is_in(grammar, k->name) &&
-			    !anonymise_listed(anonymise_named_keys, k->name))
+			    !anonymise_rules_listed(anonymise_named_keys, k->name))
 				fail_msg("suite %s: anonymise_named_keys lacks '%s'", (*s)->name,
 					 k->name);
 }

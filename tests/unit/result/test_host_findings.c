@@ -100,15 +100,15 @@ static void devices_with_a_narrow_link(void **state)
 	struct findings findings = { .count = 0 };
 
 	(void)state;
-	device_findings(&narrow, collect, &findings);
-	device_findings(&idle, collect, &findings);
+	host_findings_of_device(&narrow, collect, &findings);
+	host_findings_of_device(&idle, collect, &findings);
 	says(&findings, "pcie cuda:0", SEVERITY_WARNING, "x8 of x16");
 	says(&findings, "ecc cuda:0", SEVERITY_NOTE, "off");
 	assert_false(mentions(&findings, "numa cuda:0"));
 	says(&findings, "pcie cuda:1", SEVERITY_NOTE, "an idle link lowers its generation");
 	says(&findings, "numa cuda:1", SEVERITY_OK, "node 1");
 	findings.count = 0;
-	device_findings(&share, collect, &findings);
+	host_findings_of_device(&share, collect, &findings);
 	assert_int_equal(findings.count, 0);
 }
 

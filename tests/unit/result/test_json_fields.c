@@ -77,7 +77,7 @@ static const struct field sample_fields[] = {
 
 static void sample_release(struct sample *s)
 {
-	fields_release(sample_fields, s);
+	json_fields_release(sample_fields, s);
 }
 
 static struct sample parsed(const char *json)
@@ -85,7 +85,7 @@ static struct sample parsed(const char *json)
 	struct sample s = { 0 };
 	struct error err = ERROR_NONE;
 
-	if (fields_parse(json, strlen(json), sample_fields, &s, &err) != STATUS_OK)
+	if (json_fields_parse(json, strlen(json), sample_fields, &s, &err) != STATUS_OK)
 		fail_msg("%s: %s", json, err.message);
 	return s;
 }
@@ -116,7 +116,7 @@ static void a_missing_optional_member_is_unknown_or_empty(void **state)
 static void what_was_missing_is_written_as_unknown(void **state)
 {
 	struct sample s = parsed("{}");
-	char *json = fields_line(sample_fields, &s);
+	char *json = json_fields_line(sample_fields, &s);
 
 	(void)state;
 	assert_string_equal(json, "{\"string\":\"\",\"chars\":\"\",\"real\":null,\"zero_real\":"
@@ -170,8 +170,8 @@ static void optional_members_are_read_strictly(void **state)
 		struct sample s = { 0 };
 		struct error err = ERROR_NONE;
 
-		assert_int_equal(fields_parse(rows[i].json, strlen(rows[i].json), sample_fields, &s,
-					      &err),
+		assert_int_equal(json_fields_parse(rows[i].json, strlen(rows[i].json),
+						   sample_fields, &s, &err),
 				 STATUS_USAGE);
 		assert_string_equal(err.message, rows[i].message);
 		sample_release(&s);
@@ -202,12 +202,12 @@ static void omitted_members_are_those_with_their_default(void **state)
 		struct error err = ERROR_NONE;
 		char *json;
 
-		assert_int_equal(fields_parse(texts[i], strlen(texts[i]), fields, &s, &err),
+		assert_int_equal(json_fields_parse(texts[i], strlen(texts[i]), fields, &s, &err),
 				 STATUS_OK);
-		json = fields_line(fields, &s);
+		json = json_fields_line(fields, &s);
 		assert_string_equal(json, texts[i]);
 		free(json);
-		fields_release(fields, &s);
+		json_fields_release(fields, &s);
 	}
 }
 

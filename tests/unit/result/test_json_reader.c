@@ -29,7 +29,7 @@ static json_t *container_of(struct json_reader *r, bool object)
 {
 	json_t *out = object ? json_object() : json_array();
 
-	for (size_t i = 0; object ? reader_member(r, i) : reader_element(r, i); i++) {
+	for (size_t i = 0; object ? json_reader_member(r, i) : json_reader_element(r, i); i++) {
 		char *name = object ? xstrdup(r->string.data) : NULL;
 		json_t *value = tree_of(r);
 
@@ -48,21 +48,21 @@ static json_t *tree_of(struct json_reader *r)
 	struct json_number number;
 	bool value;
 
-	if (reader_take(r, '{'))
+	if (json_reader_take(r, '{'))
 		return container_of(r, true);
-	if (reader_take(r, '['))
+	if (json_reader_take(r, '['))
 		return container_of(r, false);
-	if (reader_at_bool(r))
-		return reader_bool(r, &value) == STATUS_OK ? json_boolean(value) : NULL;
-	if (reader_at_number(r)) {
-		if (reader_number(r, &number) != STATUS_OK)
+	if (json_reader_at_bool(r))
+		return json_reader_bool(r, &value) == STATUS_OK ? json_boolean(value) : NULL;
+	if (json_reader_at_number(r)) {
+		if (json_reader_number(r, &number) != STATUS_OK)
 			return NULL;
 		return number.whole ? json_integer(number.integer) : json_real(number.value);
 	}
-	if (reader_take_null(r))
+	if (json_reader_take_null(r))
 		return json_null();
-	return reader_string(r) == STATUS_OK ? json_stringn(r->string.data, r->string.length)
-					     : NULL;
+	return json_reader_string(r) == STATUS_OK ? json_stringn(r->string.data, r->string.length)
+						  : NULL;
 }
 
 /* The text as a tree by the reader; NULL: refused. Skipping must refuse the same. */
@@ -74,9 +74,9 @@ static json_t *read_text(const char *text, size_t length)
 	json_t *tree = tree_of(&r);
 
 	if (err.status == STATUS_OK)
-		reader_finish(&r);
-	if (reader_skip(&skipping) == STATUS_OK)
-		reader_finish(&skipping);
+		json_reader_finish(&r);
+	if (json_reader_skip(&skipping) == STATUS_OK)
+		json_reader_finish(&skipping);
 	if ((err.status == STATUS_OK) != (skipped.status == STATUS_OK))
 		fail_msg("read: '%s', skipped: '%s'", err.message, skipped.message);
 	text_release(&r.string);
@@ -209,7 +209,7 @@ static void large_integers_are_no_integers(void **state)
 					 &err,     false,    TEXT_EMPTY };
 		struct json_number number;
 
-		assert_int_equal(reader_number(&r, &number), STATUS_OK);
+		assert_int_equal(json_reader_number(&r, &number), STATUS_OK);
 		assert_false(number.whole);
 		assert_true(number.value == strtod(texts[i], NULL));
 	}
@@ -241,7 +241,7 @@ static void assert_read_as_strtod(const char *text)
 	struct json_number number;
 	double wanted = strtod(text, NULL);
 
-	if (reader_number(&r, &number) != STATUS_OK)
+	if (json_reader_number(&r, &number) != STATUS_OK)
 		fail_msg("%s: %s", text, err.message);
 	if (memcmp(&number.value, &wanted, sizeof(wanted)) != 0)
 		fail_msg("%s is read as %.17g, not %.17g", text, number.value, wanted);

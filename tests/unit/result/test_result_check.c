@@ -259,7 +259,8 @@ static void verdict_and_failed_device(void **state)
 	for (int overall = 0; overall < 2; overall++) {
 		r.judgement->overall = overall ? VERDICT_WARN : VERDICT_PASS;
 		for (size_t i = 0; i < 2 && !overall; i++)
-			device_judgement_add(verdicts_add_device(r.judgement), ASPECT_MEMORY);
+			verdict_device_judgement_add(verdicts_add_device(r.judgement),
+						     ASPECT_MEMORY);
 		aspect = &r.judgement->devices[1].aspects[0];
 		for (int bits = 0; bits < 4; bits++) {
 			aspect->promised = bits & 1;

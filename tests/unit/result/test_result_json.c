@@ -297,10 +297,10 @@ static void header_and_cases_travel_apart(void **state)
 static void travels(const struct field *fields, const void *from, void *back)
 {
 	struct error err = ERROR_NONE;
-	char *json = fields_line(fields, from), *again;
+	char *json = json_fields_line(fields, from), *again;
 
-	assert_int_equal(fields_parse(json, strlen(json), fields, back, &err), STATUS_OK);
-	again = fields_line(fields, back);
+	assert_int_equal(json_fields_parse(json, strlen(json), fields, back, &err), STATUS_OK);
+	again = json_fields_line(fields, back);
 	assert_string_equal(json, again);
 	free(json);
 	free(again);
@@ -328,7 +328,7 @@ static void what_the_probe_finds_travels(void **state)
 	assert_int_equal(finding_back.severity, SEVERITY_WARNING);
 	travels(fact_fields, &result.environment[0], &fact);
 	assert_string_equal(fact.value, "a CPU");
-	fields_release(fact_fields, &fact);
+	json_fields_release(fact_fields, &fact);
 	result_release(&result);
 }
 

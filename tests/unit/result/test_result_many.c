@@ -178,29 +178,29 @@ static void texts_are_kept_once(void **state)
 	(void)state;
 	memset(longer, 'x', 9999);
 	longer[9999] = '\0';
-	shared_text(&a);
-	shared_text(&b);
+	memory_shared_text(&a);
+	memory_shared_text(&b);
 	assert_ptr_equal(a, b);
 	assert_ptr_not_equal(a, first);
-	shared_text(&b);
+	memory_shared_text(&b);
 	assert_string_equal(b, "shared");
-	shared_text(&none);
+	memory_shared_text(&none);
 	assert_null(none);
-	shared_text(&longer);
+	memory_shared_text(&longer);
 	assert_int_equal(strlen(longer), 9999);
 	/* As many as make the table grow. */
 	for (int i = 0; i < 20000; i++) {
 		char *text = xasprintf("text %d", i);
 
-		shared_text(&text);
+		memory_shared_text(&text);
 		snprintf(name, sizeof(name), "text %d", i);
 		assert_string_equal(text, name);
-		shared_text_free(text);
+		memory_shared_text_free(text);
 	}
-	shared_text_free(a);
-	shared_text_free(b);
-	shared_text_free(longer);
-	shared_text_free(NULL);
+	memory_shared_text_free(a);
+	memory_shared_text_free(b);
+	memory_shared_text_free(longer);
+	memory_shared_text_free(NULL);
 }
 
 int main(void)

@@ -119,7 +119,7 @@ static int read_nonces(const struct rig *rig, double *nonce)
 		struct case_result c;
 		int number;
 
-		if (!message_parse(at, (size_t)(stop - at), &message) ||
+		if (!worker_message_parse(at, (size_t)(stop - at), &message) ||
 		    message.kind != MESSAGE_CASE)
 			continue;
 		assert_int_equal(case_result_from_json(&c, message.json, message.json_length, &err),

@@ -187,13 +187,13 @@ static void planted_series_are_held(void **state)
 static void every_kind_has_a_spread(void **state)
 {
 	(void)state;
-	assert_true(isnan(figure_session_spread(FIGURE_KINDS)));
+	assert_true(isnan(figure_kind_session_spread(FIGURE_KINDS)));
 	for (int kind = 0; kind < FIGURE_KINDS; kind++) {
-		struct repeat repeat = figure_repeat((enum figure_kind)kind);
+		struct repeat repeat = figure_kind_repeat((enum figure_kind)kind);
 
 		assert_true(kind == FIGURE_EXACT ? repeat.spread == 0 : repeat.spread > 0);
 		assert_non_null(figure_kind_name((enum figure_kind)kind));
-		if (figure_is_of_host((enum figure_kind)kind))
+		if (figure_kind_is_of_host((enum figure_kind)kind))
 			assert_true(repeat.states);
 	}
 }

@@ -111,7 +111,7 @@ static void check_repeat(const json_t *in, const json_t *expected)
 static void check_mann_whitney(const json_t *in, const json_t *expected)
 {
 	expect(expected, "probability",
-	       mann_whitney_probability(count(in, "m"), count(in, "n"), count(in, "u")));
+	       stats_rank_mann_whitney_probability(count(in, "m"), count(in, "n"), count(in, "u")));
 }
 
 static void check_compare(const json_t *in, const json_t *expected)
@@ -128,7 +128,7 @@ static void check_compare(const json_t *in, const json_t *expected)
 				     .visit_freedom = freedom > 0 ? freedom : INFINITY };
 	struct shift s = shift_measure(&input);
 	double visits = input.turns ? 0 : input.visit_spread;
-	struct band band = band_of_shift(&s, visits, number(in, "common"));
+	struct band band = compare_pair_band_of_shift(&s, visits, number(in, "common"));
 
 	expect(expected, "value", s.value);
 	expect(expected, "low", s.low);
@@ -136,7 +136,7 @@ static void check_compare(const json_t *in, const json_t *expected)
 	expect(expected, "error", s.error);
 	expect(expected, "freedom", s.freedom);
 	expect(expected, "margin", shift_margin(&s));
-	assert_string_equal(change_name(change_of_shift(&s, &band)),
+	assert_string_equal(compare_change_name(compare_pair_change_of_shift(&s, &band)),
 			    json_string_value(json_object_get(expected, "word")));
 }
 
@@ -163,7 +163,8 @@ static void check_state(const json_t *in, const json_t *expected)
 	size_t n = numbers(in, "logs", logs);
 	const struct level_segment s = { count(in, "from"), count(in, "at"), count(in, "end") };
 
-	assert_int_equal(trend_is_state(logs, n, &s, count(in, "lasting")), flag(expected, "is"));
+	assert_int_equal(trend_levels_is_state(logs, n, &s, count(in, "lasting")),
+			 flag(expected, "is"));
 }
 
 static void check_states(const json_t *in, const json_t *expected)
@@ -202,7 +203,7 @@ static void check_pool(const json_t *in, const json_t *expected)
 		if (nights[i].gpu >= input.gpus)
 			input.gpus = nights[i].gpu + 1;
 	}
-	out = pool_step_at(&input);
+	out = stats_pool_step_at(&input);
 	expect(expected, "value", out.shift.value);
 	expect(expected, "error", out.shift.error);
 	expect(expected, "freedom", out.shift.freedom);
@@ -223,18 +224,18 @@ static void check_series(const json_t *in, const json_t *expected)
 {
 	double samples[MOST], low, high, half;
 	size_t n = numbers(in, "samples", samples);
-	double *sorted = sorted_copy(samples, n);
+	double *sorted = stats_median_sorted_copy(samples, n);
 	bool drifts;
 
-	if (!median_interval(sorted, n, autocorrelation(samples, n), &low, &high))
-		drifting_interval(samples, n, &low, &high);
+	if (!median_interval(sorted, n, stats_median_autocorrelation(samples, n), &low, &high))
+		stats_median_drifting_interval(samples, n, &low, &high);
 	free(sorted);
 	expect_or_none(expected, "low", low);
 	expect_or_none(expected, "high", high);
-	expect_or_none(expected, "half", half_width(samples, n, &drifts));
+	expect_or_none(expected, "half", stats_median_half_width(samples, n, &drifts));
 	if (n > 5)
 		assert_int_equal(drifts, flag(expected, "drifts"));
-	expect(expected, "mean", load_mean(samples, n, &low, &high));
+	expect(expected, "mean", stats_median_load_mean(samples, n, &low, &high));
 	half = (high - low) / 2;
 	expect_or_none(expected, "half_of_load", half);
 	if (!isnan(half))
@@ -255,8 +256,8 @@ static void check_difference(const json_t *in, const json_t *expected)
 	double all[2 * MOST];
 	size_t m = numbers(in, "a", all), n = numbers(in, "b", all + m);
 
-	expect(expected, "distance", outlier_distance(all, m, n));
-	expect(expected, "student", shift_probability(all, m, n));
+	expect(expected, "distance", stats_difference_outlier_distance(all, m, n));
+	expect(expected, "student", stats_difference_shift_probability(all, m, n));
 	expect(expected, "ranks", difference_probability(all, m, all + m, n));
 }
 

@@ -66,7 +66,7 @@ static int fleet_run_finish(struct run_request *a, struct result *result, enum s
 	} else if (!a->quiet) {
 		run_summary_print_judgement(result, a->directory);
 	}
-	code = one_node_graver_code(result_exit_code(result), code);
+	code = one_node_graver_code(result_outcome_exit_code(result), code);
 	if (one_node_publish_nodes(a, result, &unpublished) != STATUS_OK)
 		code = one_node_first_code(code, cli_command_fail(&unpublished));
 	if (status == STATUS_INTERRUPTED) {
@@ -158,7 +158,7 @@ static size_t run_fleet_tell_node(const struct result *result, const struct resu
 		count++;
 	}
 	if (count) {
-		char *path = fleet_confirm_path(directory, n->name);
+		char *path = merge_confirm_path(directory, n->name);
 
 		file_write(path, ids.data, ids.length, err);
 		free(path);
@@ -178,10 +178,10 @@ static size_t run_fleet_tell_nodes(const struct result *result, const char *dire
 	for (size_t i = 0; i < result->judgement->count; i++) {
 		const struct verdict_check *c = &result->judgement->checks[i];
 
-		if (!check_wants_more(c) || !*c->case_id)
+		if (!judge_check_wants_more(c) || !*c->case_id)
 			continue;
 		run_fleet_add_key(&s, xstrdup(c->case_id));
-		if (c->comparison == LIKE_IDENTICAL || check_is_of_node(c))
+		if (c->comparison == LIKE_IDENTICAL || verdict_check_is_of_node(c))
 			run_fleet_add_key(&s,
 					  xasprintf("%.*s %s", (int)device_node_length(c->devices),
 						    c->devices, c->point));
