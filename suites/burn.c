@@ -91,8 +91,9 @@ static const struct key keys[] = {
 	  .fallback = "0 %",
 	  .min = 0,
 	  .max = 0.9,
-	  .help = "fraction of each slice of GEMMs for power pulses: bursts of 2 to 50 ms after "
-		  "gaps of 1 to 50 ms, on all devices at the same time or evenly spread, in turn" },
+	  .help = "fraction of each GEMM slice that is spent on power pulses: bursts of 2 to 50 ms "
+		  "after gaps of 1 to 50 ms, alternately on all devices at once and evenly "
+		  "staggered" },
 	{ .name = "pause",
 	  .type = KEY_DURATION,
 	  .fallback = "0s",
@@ -162,7 +163,8 @@ static const struct metric metrics[] = {
 	  "number of multiply-adds whose results were compared, on the device with the fewest",
 	  METRIC_EXACT },
 	{ "burn.hot_multiply_adds", "1", BETTER_NONE, 0,
-	  "number of multiply-adds compared at 65 °C or more, on the device with the fewest",
+	  "multiply-adds whose results were compared at 65 °C or more; the lowest count of a "
+	  "device",
 	  METRIC_EXACT },
 	{ "burn.starts", "1", BETTER_NONE, 0,
 	  "number of compared GEMMs that started on an idle device, on the device with the fewest",

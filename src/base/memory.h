@@ -29,9 +29,9 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /*
  * String interning: strings that many structs have in common are stored once, such as names of
  * suites, metrics and units in the cases of 10,000 nodes. Replaces *text, allocated with malloc(),
- * by the shared copy, which must not be changed, lives until the process ends, and is released only
- * with memory_shared_text_free(). NULL, a shared string, and a string for which there is no room
- * stay unchanged. Thread-safe.
+ * with the shared copy. Do not change the copy. Pass it only to memory_shared_text_free(), which
+ * keeps it for other users until the process ends. NULL, a shared string, and a string for which
+ * there is no room stay unchanged. Thread-safe.
  */
 void memory_shared_text(char **text);
 /* free() that ignores shared strings. */

@@ -43,7 +43,7 @@ struct autotune_rules {
 	bool sustained; /* else rested */
 };
 
-/* A shorter time is not enough for turns of several candidates. */
+/* Least time: with less, several candidates cannot each have a turn. */
 #define AUTOTUNE_SUSTAINED_SECONDS 0.5
 
 /* STATUS_UNSUPPORTED if no candidate can be used. */

@@ -164,7 +164,7 @@ enum status store_each_series(struct store *store, const struct history_filter *
  */
 enum status store_series_each_name(struct store *store, const struct history_filter *filter,
 				   history_series_fn *visit, void *context, struct error *err);
-/* Id of the series `id` of the history `from` in this one, by its name: numbers differ. 0: none. */
+/* Id here of the series that has `id` in the history `from`. Found by name: ids differ. 0: none. */
 int64_t store_find_series(struct store *store, struct store *from, int64_t id, struct error *err);
 typedef void store_point_fn(void *context, int64_t series, int64_t night, int64_t epoch,
 			    double value);

@@ -136,7 +136,8 @@ static void triage_note_check(const struct history_note *n, const struct history
 	if (!out->day)
 		out->day = nights->items[nights->count - 1].day;
 	if (n->until && n->until < out->day)
-		error_set(err, STATUS_USAGE, "--until is earlier than the run of the decision");
+		error_set(err, STATUS_USAGE,
+			  "--until is earlier than the run that the decision concerns");
 }
 
 enum status triage_decide(struct store *store, const struct history_note *note, struct error *err)

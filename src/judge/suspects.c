@@ -1,9 +1,9 @@
 /*
  * Judges the nodes of a multi-node run by the limit on node.suspect. Suspects are the nodes that
- * findings of pairs name ("node n3", "link of n3 and n7"). A node that pairs have
- * measured and no finding names passes. A fault that needs several nodes to appear is not
- * attributed to one. Of two nodes only their link is judged, without a suspect: by a limit on its
- * rate, or by its rails, which are compared with each other.
+ * findings of pairs name ("node n3", "link of n3 and n7"). A node passes if pairs measured it and
+ * no finding names it. A fault that needs several nodes to appear is not attributed to one. With
+ * two nodes no suspect can be named; only their link is judged, by a limit on its rate or by
+ * comparing its rails with each other.
  */
 #include <math.h>
 #include <stdio.h>

@@ -73,8 +73,9 @@ const struct key run_keys[] = {
 	  .type = KEY_CHOICE,
 	  .fallback = "none",
 	  .choices = capabilities,
-	  .help = "compute capability whose code paths are used, to test these on another GPU; "
-		  "none: that of the installed GPU. The results are those of the installed GPU" },
+	  .help = "use the code paths of this compute capability, to test them on a GPU with a "
+		  "different one; none: the capability of the installed GPU. The installed GPU is "
+		  "measured in both cases" },
 	{ .name = "seed",
 	  .type = KEY_INTEGER,
 	  .fallback = "1",

@@ -16,7 +16,7 @@
 #define REPEAT_WEIGHT 3
 
 struct repeat {
-	double spread; /* typical standard deviation of the logs of launches */
+	double spread; /* typical standard deviation between launches, of logarithms */
 	/* launches have several modes: the interval also covers the outermost launches */
 	bool states;
 };

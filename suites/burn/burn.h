@@ -109,7 +109,7 @@ struct burn {
 	uint64_t to_inject, seed;
 	enum burn_injection injection;
 	struct {
-		bool is; /* a fault is injected and not yet searched for */
+		bool is; /* a fault has been injected but not yet searched for */
 		uint64_t offset, bytes;
 		uint64_t bits; /* of one word; 0: any bits */
 	} injected;

@@ -38,12 +38,12 @@ struct section;
 			METRIC_OTHER, .percent = true                                         \
 	}
 
-#define SUSTAINED_TABLE(suite)                                                                 \
-	{                                                                                      \
-		.title = "Sustained and burst throughput",                                     \
-		.columns = { suite ".sustained_share", suite ".throughput", suite ".burst" },  \
-		.note = "Throughput: mean over seconds of load. Burst: first samples after a " \
-			"rest."                                                                \
+#define SUSTAINED_TABLE(suite)                                                                   \
+	{                                                                                        \
+		.title = "Sustained and burst throughput",                                       \
+		.columns = { suite ".sustained_share", suite ".throughput", suite ".burst" },    \
+		.note = "Throughput: mean over seconds of sustained load. Burst: first samples " \
+			"after a rest."                                                          \
 	}
 
 /* A case's work; one per device that works at the same time. */

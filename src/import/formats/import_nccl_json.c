@@ -72,7 +72,7 @@ static void nccl_json_read_row(struct import *import, const json_t *result)
 	snprintf(row.operation, sizeof(row.operation), "%s", import_json_string(result, "redop"));
 	row.root = atoi(import_json_string(result, "root"));
 	if (json_object_get(result, "in_place_per_iter"))
-		building_left_out(import, "times of the single iterations");
+		building_left_out(import, "times of individual iterations");
 	nccl_json_read_place(import, result, row, false);
 	nccl_json_read_place(import, result, row, true);
 }

@@ -278,7 +278,7 @@ static void nccl_text_read_place(struct import *import, struct nccl_row row, boo
 	if (!lines_real(wrong, &row.wrong))
 		row.wrong = NAN;
 	if (row.wrong < 0)
-		building_error(import, "expected a number of wrong elements, not '%.20s'", wrong);
+		building_error(import, "expected a count of wrong elements, not '%.20s'", wrong);
 	row.time_half = lines_half_digit(time);
 	row.algbw_half = lines_half_digit(algbw);
 	row.busbw_half = lines_half_digit(busbw);
@@ -300,7 +300,7 @@ static void nccl_text_read_cells(struct import *import, struct nccl_log *log)
 	snprintf(row.operation, sizeof(row.operation), "%s", lines_cell(import, "redop", 0));
 	row.root = *root ? atoi(root) : -1;
 	if (lines_column(import, "i_min", 0) >= 0)
-		building_left_out(import, "times of the single iterations");
+		building_left_out(import, "times of individual iterations");
 	if (!log->in_place)
 		nccl_text_read_place(import, row, false);
 	nccl_text_read_place(import, row, true);

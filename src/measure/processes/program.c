@@ -164,7 +164,7 @@ static bool program_has_ended(struct flight *f, struct program_end *end)
 {
 	siginfo_t info = { .si_pid = 0 };
 
-	/* Does not reap the program: its pid must not be reused until the group was killed. */
+	/* Does not reap the program: its PID must not be reused before the group is killed. */
 	if (waitid(P_PID, (id_t)f->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
 	    info.si_pid != f->pid)
 		return false;

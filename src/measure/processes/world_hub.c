@@ -335,9 +335,9 @@ static void world_hub_send_reason(const struct hub_session *s, int rank)
 }
 
 /*
- * Sends all ranks the reason for the end of the world, and reads what they send until they close:
- * with unread bytes TCP would reset the connection and lose the reason. Rank 0 is last, because its
- * process runs the hub and may then exit.
+ * Tells all ranks why the world was closed, then reads what they send until they close: with unread
+ * bytes TCP would reset the connection and lose the reason. Rank 0 is last, because its process
+ * runs the hub and may then exit.
  */
 static void world_hub_send_farewell(struct hub_session *s)
 {

@@ -15,7 +15,7 @@ struct telemetry_poller {
 	pthread_mutex_t lock; /* guards all members below, and what options.add writes */
 	pthread_cond_t changed;
 	bool on, close;
-	unsigned turn; /* counts switches: a reading that started in an earlier turn is dropped */
+	unsigned turn; /* counts starts and stops; drops readings that began before the last one */
 };
 
 /* Sleeps unlocked for `seconds` (true), or until the poller is switched or closed. */

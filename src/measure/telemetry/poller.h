@@ -39,7 +39,7 @@ void telemetry_poller_lock(struct telemetry_poller *poller);
 void telemetry_poller_unlock(struct telemetry_poller *poller);
 
 /*
- * Call without the lock. Drops a reading in progress, which belongs to the time before. While the
+ * Call without the lock. Drops a reading in progress, because it began before this call. While the
  * poller is off, `add` is not called and its data need no lock.
  */
 void telemetry_poller_switch(struct telemetry_poller *poller, bool on);

@@ -55,7 +55,7 @@ static void heatmap_draw_cell(const struct heatmap_grid *grid, struct tree *list
 	tree_text(cell, "value", there || !numbered ? value.text : "\u2013");
 }
 
-/* Returns n where every n-th name has room. */
+/* Returns the smallest n such that every n-th name fits. */
 static size_t heatmap_name_stride(double room, double step)
 {
 	return step >= room ? 1 : (size_t)ceil(room / step);

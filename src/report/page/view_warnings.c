@@ -319,7 +319,7 @@ void view_warnings(const struct view *view, struct tree *page)
 	if (2 * n.noisy > n.of[CASE_OK])
 		view_warnings_add(list,
 				  "The machine was not quiet: %zu of %zu %s more than the config "
-				  "allows. Their intervals include it.",
+				  "allows. Their intervals are wider for it.",
 				  n.noisy, n.of[CASE_OK],
 				  n.noisy == 1 && n.of[CASE_OK] == 1 ? "case varies"
 								     : "cases vary");

@@ -299,7 +299,7 @@ static void view_watches_draw_quantity(const struct view *view, const char *suit
 	chart.id = xasprintf("time-%zu", view_suite_number(view, suite));
 	chart.title = xasprintf("%s over time", quantities[which].words);
 	format_capital(chart.title);
-	chart.shows = xasprintf("Line: mean of %s; area: lowest to highest reading.",
+	chart.shows = xasprintf("Line: mean over each %s; area: lowest to highest reading.",
 				format_seconds(interval).text);
 	chart.y_name = xstrdup(quantities[which].words);
 	chart.x_name = xstrdup("seconds since the run began");

@@ -77,7 +77,7 @@ static bool architecture_page_mixes_cards(const struct architecture_line *line)
 	return false;
 }
 
-/* "V100 (PCIe, SXM2)": the line with the cards that its answers are of. */
+/* "V100 (PCIe, SXM2)": the line with the cards whose answers it shows. */
 static char *architecture_page_names(const struct architectures *a,
 				     const struct architecture_line *line)
 {

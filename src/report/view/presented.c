@@ -115,7 +115,8 @@ const char *presented_interval_words(const struct view *view)
 {
 	static const char *const words[] = {
 		[INTERVAL_WITHIN] = "95\u00a0% interval within one process",
-		[INTERVAL_TYPICAL] = "95\u00a0% interval between runs, typical of such figures",
+		[INTERVAL_TYPICAL] =
+			"95\u00a0% interval between runs, typical of this kind of metric",
 		[INTERVAL_LAUNCHES] = "95\u00a0% interval between runs, from several launches",
 		[NO_INTERVAL] = "no interval: only single values"
 	};

@@ -32,8 +32,8 @@ const char *presented_case_unit(const struct view *view, const struct case_resul
 struct formatted presented_interval(const struct view *view, const struct case_result *c,
 				    const struct metric_value *m);
 /*
- * "95 % interval between runs, typical of such figures": of the main figures' intervals the one
- * that covers least; or that none has one, as in most imports. Borrowed.
+ * "95 % interval between runs, typical of this kind of metric": of the main figures' intervals the
+ * one that covers least; or that none has one, as in most imports. Borrowed.
  */
 const char *presented_interval_words(const struct view *view);
 /*

@@ -51,7 +51,7 @@ static void xid_findings_tally_log(struct xid_tally *t, const char *log, const c
 	}
 }
 
-/* An application's fault leaves the GPU as it was. Files may be of another GPU in the same slot. */
+/* An application's fault does not harm the GPU. Files may describe a former GPU of the slot. */
 static enum severity xid_findings_severity(const struct xid_tally *t, bool since_boot)
 {
 	if (!t->total)

@@ -207,7 +207,7 @@ enum status network_open_state(struct network *n, const struct setup *setup, str
 }
 
 /*
- * A dynamic loss scale counts updates itself, and the other optimizers do the same in every update.
+ * A dynamic loss scale counts updates itself; the other optimizers do identical work each time.
  */
 static enum status network_open_clock(struct network *n, struct error *err)
 {

@@ -392,13 +392,13 @@ static void strategies_show_figures(const struct view *view, const char *suite, 
 }
 
 #define SEVERAL_TERMS "A strategy measured on several sets of devices shows the median set. "
-#define TERMS                                                                                     \
-	"Speed-up: time of the same step on one device, measured in the same case / step "        \
-	"time; it is not the ratio to the row of the single device, measured by itself. Memory: " \
-	"tensors and workspaces on the device that needs most, without context "                  \
-	"and collectives' library. Compute: kernels of the slowest device without "               \
-	"communication. Pipeline bubble: idle time of the schedule with these stages, if "        \
-	"messages took no time. Exposed communication: the part of the step that no "             \
+#define TERMS                                                                                      \
+	"Speed-up: time of the same step on one device, measured in the same case / step "         \
+	"time; it is not the ratio to the row of the single device, which is a separate "          \
+	"measurement. Memory: tensors and workspaces on the device that needs most, without the "  \
+	"CUDA context and the collectives library (NCCL). Compute: kernels of the slowest device " \
+	"without communication. Pipeline bubble: idle time of the schedule with these stages, if " \
+	"messages took no time. Exposed communication: the part of the step that no "              \
 	"computation hides."
 
 static void strategies_show_answer(const struct view *view, const char *suite, struct tree *answers,

@@ -458,7 +458,8 @@ const struct table_row parallel_tables[] = {
 	ENERGY_TABLE("parallel", "step_time", "samples_per_joule"),
 	{ .title = "Sustained and burst step time",
 	  .columns = { "parallel.sustained_share", "parallel.step_time", "parallel.burst_time" },
-	  .note = "Step time: mean over seconds of load. Burst: first samples after a rest." },
+	  .note = "Step time: mean over seconds of sustained load. Burst: first samples after a "
+		  "rest." },
 	{ .title = "Largest batch that fits, by strategy and memory per GPU",
 	  .columns = { "parallel.largest_batch", "parallel.predicted_largest", "parallel.trials",
 		       "parallel.memory", "parallel.context", "parallel.budget" },

@@ -421,7 +421,7 @@ static void mistakes_name_file_and_line(void **state)
 		{ "nccl-text", RANK "8 2 float sum -1 9 2 2 0 9 2 -2 0\n",
 		  "x:4: expected a time above 0 and bandwidths of at least 0, not '9 2 -2'" },
 		{ "nccl-text", RANK "8 2 float sum -1 9 2 2 -1 9 2 2 0\n",
-		  "x:4: expected a number of wrong elements, not '-1'" },
+		  "x:4: expected a count of wrong elements, not '-1'" },
 		{ "nccl-text", RANK "18000 2 float sum -1 9 20 0 0 9 2 0 0\n",
 		  "x:4: 18000 bytes in 9 us do not give 20 GB/s; the heading may belong to other "
 		  "columns" },

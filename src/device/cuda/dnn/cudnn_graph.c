@@ -216,7 +216,7 @@ static const char *cudnn_graph_notes_refuse(enum precision precision, enum convo
 			return "varies from run to run";
 		case CUDNN_NOTE_FFT:
 		case CUDNN_NOTE_WINOGRAD:
-			return "does another number of operations";
+			return "does a different number of operations";
 		case CUDNN_NOTE_DOWN_CONVERT_INPUTS:
 			return "rounds its operands";
 		case CUDNN_NOTE_REDUCED_PRECISION_REDUCTION:
