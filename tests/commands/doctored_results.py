@@ -208,18 +208,20 @@ def rejections():
 		rejected(name, result, (headline, limit, step))
 		said = run("check", "rejected.json")[1]
 		failures.extend(f"{name}: '{w}' is said" for w in never if w in said.split("VERDICT ")[0])
-	one("triad and read slow", slower(healthy(), .75, "cuda:1", "stream/"), "GPU cuda:1 is 25 % slower than cuda:0 in 2 of 3 memory operations",
+	one("triad and read slow", slower(healthy(), .75, "cuda:1", "stream/"), "GPU cuda:1 is up to 25 % slower than cuda:0 in 2 of 3 memory operations",
 	    "(triad worst: 3.30 TB/s against 4.40 TB/s; limit 2 %). It is also 14 % below the fixed limit of 3.84 TB/s.", memory)
 	one("FP16 slow", slower(healthy(), .8, "cuda:0", "matmul/fp16"), "GPU cuda:0 is 19 % slower than cuda:1 in FP16 GEMM", "limit 10 %)", gemm)
-	one("GEMM slow", slower(healthy(), .85, "cuda:1", "matmul/"), "GPU cuda:1 is 16 % slower than cuda:0 in all 4 GEMM types",
+	one("GEMM slow", slower(healthy(), .85, "cuda:1", "matmul/"), "GPU cuda:1 is up to 16 % slower than cuda:0 in all 4 GEMM types",
 	    "(FP16 worst: 550 TFLOP/s against 658 TFLOP/s; limit 10 %)", gemm)
 	one("two types slow", slower(healthy(), .85, "cuda:1", "matmul/fp32", "matmul/bf16"), "in 2 of 4 GEMM types, BF16 and FP32", "limit 10 %)", gemm)
 	one("h2d slow", slower(healthy(), .5, "cuda:0", "/h2d/"), "GPU cuda:0 is 50 % slower than cuda:1 in copies from the host", "limit 2 %)", pcie, "nvlink")
-	one("PCIe slow", slower(healthy(), .5, "cuda:1", "/h2d/", "/d2h/", "/both/"), "GPU cuda:1 is 50 % slower than cuda:0 in both directions of copies "
+	one("PCIe slow", slower(healthy(), .5, "cuda:1", "/h2d/", "/d2h/", "/both/"), "GPU cuda:1 is up to 50 % slower than cuda:0 in both directions of copies "
 	    "between host and GPU", "(from the host worst: 27.5 GB/s against 55.1 GB/s; limit 2 %)", pcie, "nvlink")
 	one("NVLink slow", slower(healthy(), .3, "cuda:1", "/p2p/"), "GPUs cuda:0 and cuda:1 are 63 % below the limit in both directions of copies between GPUs",
 	    "(cuda:1 to cuda:0 worst: 116 GB/s; limit at least 315 GB/s", nvlink, "PCIe")
 	one("NVLink slow one way", slower(healthy(), .3, "cuda:1", "MiB@cuda:1,cuda:0"), "in copies between GPUs from cuda:1 to cuda:0", "limit at least 315 GB/s", nvlink)
+	one("d2h too fast", slower(healthy(), 1.1, "cuda:1", "/d2h/"), "GPU cuda:0 is 9.2 % slower than cuda:1 in copies to the host", "limit 2 %)",
+	    "reference GPUs, so cuda:1 may be at fault: it reads better than they do")
 	one("copy slow", slower(healthy(), .7, "cuda:1", "/local/"), "GPU cuda:1 is 30 % slower than cuda:0 in copies within its memory", "limit 2 %)", memory)
 	result = healthy()
 	case = next(c for c in result["cases"] if c["id"].startswith("matmul/fp16/") and c["device"] == "cuda:1")
@@ -229,12 +231,12 @@ def rejections():
 	one("memory not measured", skip(lambda c: c["suite"] == "stream" and c["device"] == "cuda:1"), "GPU cuda:1 in 2 of 3 memory operations, triad and read",
 	    "Each GPU must run what an identical GPU runs", "Return this GPU if it skips the case again")
 	both = slower(slower(healthy(), .88, "cuda:0", "stream/"), .88, "cuda:1", "stream/")
-	rejected("both slow", both, *((f"GPU cuda:{i} is 12 % slower than the median of 8 reference GPUs", "limit 3 %)", memory if i else "") for i in (1, 0)))
+	rejected("both slow", both, *((f"GPU cuda:{i} is up to 12 % slower than the median of 8 reference GPUs", "limit 3 %)", memory if i else "") for i in (1, 0)))
 	if "the median of the node" in run("check", "rejected.json")[1].split("VERDICT ")[0]:
 		failures.append("both slow: the median of both is a reason of its own")
 	rejected("two faults", slower(slower(healthy(), .8, "cuda:1", "stream/"), .9, "cuda:0", "matmul/"),
-	         ("GPU cuda:1 is 20 % slower than cuda:0", "limit 2 %)", memory),
-	         ("GPU cuda:0 is 10 % slower than cuda:1 in all 4 GEMM types (undecided: limit 10 %)", "below the limit of 46.1 TFLOP/s", "Compare with more"))
+	         ("GPU cuda:1 is up to 20 % slower than cuda:0", "limit 2 %)", memory),
+	         ("GPU cuda:0 is up to 10 % slower than cuda:1 in all 4 GEMM types (undecided: limit 10 %)", "below the limit of 46.1 TFLOP/s", "Compare with more"))
 
 def one_slow_end():
 	"""A GPU that all slow links share is named, and not each of its links."""

@@ -18,7 +18,8 @@
 #define MOST_LAUNCHES 100 /* maximum launches that a remedy suggests */
 #define QUANTITY 48       /* size of a value with its unit, in bytes */
 #define FEWEST_LAUNCHES 2
-#define MOST_TIMES 1.99 /* larger excess is given as a factor, not a percentage */
+#define FEWEST_REFERENCES 4 /* reference GPUs that are evidence for a device */
+#define MOST_TIMES 1.99     /* larger excess is given as a factor, not a percentage */
 
 /* Adds "cuda:1", "cuda:0, cuda:1 and 6 more" or "the node", then " of n7.json". */
 static void reason_words_add_names(struct text *out, const char *devices, const char *machine)
@@ -229,12 +230,20 @@ static void reason_words_add_worst(struct text *out, const struct reason_checks 
 	text_add(out, " worst: ");
 }
 
+/* Adds " is", and "up to" before the number of the worst of several variants. */
+static void reason_words_add_is(struct text *out, const struct reason_checks *g)
+{
+	text_addf(out, " %s ", strchr(g->devices, ',') ? "are" : "is");
+	if (reason_words_variants(g).bad_count > 1)
+		text_add(out, "up to ");
+}
+
 /* Adds "is 16 % slower than cuda:0 in FP16 GEMM". */
 static void reason_words_add_comparison(struct text *out, const struct reason_checks *g)
 {
 	const struct verdict_check *c = g->checks[0];
 
-	text_addf(out, " %s ", strchr(g->devices, ',') ? "are" : "is");
+	reason_words_add_is(out, g);
 	reason_words_add_percent(out, c->value, c->reference);
 	text_addf(out, " %s than ", reason_words_comparative(c, c->reference));
 	reason_words_add_reference(out, c);
@@ -466,6 +475,23 @@ static bool reason_words_check_agrees(const struct verdict_check *other,
 	       strcmp(other->case_id, c->case_id) == 0 && strcmp(other->machine, c->machine) == 0;
 }
 
+/* Number of reference GPUs, four at least, that the device's case agrees with; 0: none. */
+static size_t reason_words_references_that_agree(const struct verdicts *v,
+						 const struct verdict_check *c)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		const struct verdict_check *other = &v->checks[i];
+
+		if (other->comparison == LIKE_POPULATION && other->verdict == VERDICT_PASS &&
+		    other->reference_count >= FEWEST_REFERENCES &&
+		    strcmp(other->case_id, c->case_id) == 0 &&
+		    strcmp(other->machine, c->machine) == 0 &&
+		    strcmp(other->metric, c->metric) == 0)
+			return other->reference_count;
+	}
+	return 0;
+}
+
 /* Adds evidence for which of two devices is at fault; their comparison alone cannot tell. */
 static void reason_words_add_which(struct text *out, const struct verdicts *v,
 				   const struct verdict_check *c)
@@ -495,8 +521,14 @@ static void reason_words_add_which(struct text *out, const struct verdicts *v,
 		}
 		return;
 	}
-	text_add(out, " A comparison of two devices cannot prove which one is at fault; most "
-		      "likely it is the slower one.");
+	if (reason_words_references_that_agree(v, c))
+		text_addf(out,
+			  " It agrees with %zu reference GPUs, so %s may be at fault: it reads "
+			  "better than they do.",
+			  reason_words_references_that_agree(v, c), c->reference_device);
+	else
+		text_add(out, " A comparison of two devices cannot prove which one is at fault; "
+			      "most likely it is the slower one.");
 }
 
 /* Adds the limit and by how much it was missed. */
