@@ -194,7 +194,8 @@ static size_t strategies_table_least_memory(const struct strategy_group *g)
 	for (size_t i = 1; i < g->count; i++)
 		if (g->items[i]->memory < g->items[least]->memory)
 			least = i;
-	return least;
+	/* The fastest needs as much within 1 %: no difference that a reader could use. */
+	return g->items[least]->memory < 0.99 * g->items[0]->memory ? least : 0;
 }
 
 static bool strategies_table_is_single(const struct strategy *s)
@@ -238,7 +239,7 @@ static void strategies_table_add_memory(const struct strategy_group *g, struct t
 	if (!isfinite(g->items[0]->memory))
 		return;
 	if (!least)
-		text_addf(out, " No strategy needs less memory than %s (%s per device).",
+		text_addf(out, " No strategy needs over 1 %% less memory than %s (%s per device).",
 			  g->names[0], own.text);
 	else if (least == 1)
 		text_addf(out,
