@@ -334,7 +334,7 @@ char *architecture_page_title(const struct architectures *a)
 		architecture_page_add_extremes(base, subject, &out);
 	} else if (isfinite(first->year) && subject->year > first->year && *first->architecture &&
 		   *subject->architecture) {
-		text_addf(&out, "From %s to %s: %.0f years",
+		text_addf(&out, "From %s to %s in %.0f years",
 			  same ? first->label : first->architecture,
 			  same ? subject->label : subject->architecture,
 			  subject->year - first->year);
