@@ -106,7 +106,7 @@ expect 2 'config/result.json: another config than' runs config
 edit device 'r["run"]["id"] = "run-other"; r["devices"][0]["name"] = "other"'
 expect 2 'device/result.json: other devices than' runs device
 edit cut 'r["run"]["id"] = "run-other"; r["run"]["state"] = "interrupted"'
-expect 2 'cut/result.json: the run is interrupted; only a complete run can be added' runs cut
+expect 2 'cut/result.json: the run is interrupted, not complete' runs cut
 expect 2 'results and a file of series together' runs kept
 echo '[]' >none
 expect 2 'none: neither a gpuproof result nor a file of --series' none

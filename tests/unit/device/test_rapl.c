@@ -107,7 +107,7 @@ static void a_counter_that_is_no_number_is_no_energy(void **state)
 	assert_int_equal(rapl_open(&rapl, folder, &err), STATUS_OK);
 	put("intel-rapl:0", "energy_uj", "none\n");
 	assert_int_equal(rapl_read(&rapl, &energy, &err), STATUS_UNSUPPORTED);
-	assert_non_null(strstr(err.message, "energy_uj: no number"));
+	assert_non_null(strstr(err.message, "energy_uj: not a number"));
 }
 
 int main(void)

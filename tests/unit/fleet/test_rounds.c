@@ -159,7 +159,7 @@ static void nodes_that_are_all_suspects_meet_each_other(void **state)
 	assert_int_equal(r.group_count, 2);
 	assert_int_equal(r.note_count, 1);
 	assert_int_equal(r.notes[0].severity, SEVERITY_WARNING);
-	assert_non_null(strstr(r.notes[0].text, "none of 4 nodes is known to be good"));
+	assert_non_null(strstr(r.notes[0].text, "all 4 nodes are suspects"));
 	finish(&r, &config);
 }
 

@@ -176,7 +176,7 @@ static void parameters(void **state)
 		{ "unknown", "size", "256", "1", "size 256" },
 		{ "unknown", "size", "4096x4096x128", "1", "4096×4096×128" },
 		{ "unknown", "size", "4096x", "1", "4096x" },
-		{ "alloc", "fill", "0%", "", "GPU 0% full" },
+		{ "alloc", "fill", "0%", "", "0% of the GPU's memory occupied" },
 		{ "unknown", "bucket", "25MiB", "B", "bucket 25\u00a0MiB" },
 		{ "unknown", "devices", "4", "1", "4 devices" },
 		{ "unknown", "devices", "1", "1", "1 device" },

@@ -245,7 +245,7 @@ static void rows_from_files_are_checked(void **state)
 	} bad[] = {
 		{ "{\"figures\": [{\"metric\": \"a.b\", \"kind\": \"bars\", \"facets\": "
 		  "[\"1\",\"2\",\"3\",\"4\",\"5\",\"6\"]}]}",
-		  "presentation.a.figures[0].facets: has more than 5 names" },
+		  "presentation.a.figures[0].facets: more than 5 names" },
 		{ "{\"tables\": [{\"columns\": []}]}",
 		  "presentation.a.tables[0].title: is missing" },
 		{ "{\"words\": [{\"parameter\": 1}]}",
