@@ -38,7 +38,7 @@ start=(--set "suite alloc.operations=start" --set "suite alloc.loadings=eager")
 expect 0 "" "${start[@]}"
 says '"alloc.start_time_collectives"'
 expect 4 "segfault@gemm" "${start[@]}"
-says 'a fresh process killed by signal 11'
+says 'a fresh process ended: killed by signal 11'
 
 # A pool has a figure of pairs in a row, next to that of a call after other work; an allocator that waits has none.
 expect 0 "" --set "suite alloc.operations=alloc" --set "suite alloc.allocators=pool, device"

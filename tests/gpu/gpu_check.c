@@ -343,7 +343,7 @@ int main(int argc, char **argv)
 	code = check_each(count);
 	if (wait_for(start(check_together, count)) != EXIT_SUCCESS)
 		code = EXIT_FAILURE;
-	if (is_wanted("collectives") && collective_data_check(count) != 0)
+	if (is_wanted("collectives") && collective_check(count) != 0)
 		code = EXIT_FAILURE;
 	printf("gpu-check: %s\n", code == EXIT_SUCCESS ? "no check failed" : "FAILED");
 	return code;

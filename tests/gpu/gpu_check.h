@@ -43,7 +43,7 @@ extern const struct check node_checks[];
  * One rank per GPU, in processes of their own; the caller has not touched CUDA. 0 when all
  * passed.
  */
-int collective_data_check(int devices);
+int collective_check(int devices);
 
 /*
  * coverage.c: which way of which kernel was launched in a check that passed. coverage_note() after
