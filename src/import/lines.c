@@ -385,8 +385,8 @@ static char *lines_quoted_field(char **at, char separator)
 }
 
 /*
- * Splits `line` at separators: ',' with quoted fields, or ' ' for any white space. Returns the
- * number of fields, of which the first `most` are kept.
+ * Splits `line` at separators: ',' with quoted fields, or ' ' for any white space. Keeps the first
+ * `most` fields and returns the number of all.
  */
 static size_t lines_split(char *line, char separator, char **fields, size_t most)
 {

@@ -61,7 +61,7 @@ struct aspect_row {
 	const char *task;
 	/* Plural of a group of tasks that are named together: "GEMM types"; NULL: none */
 	const char *group;
-	const char *variant; /* what differs within the group: "{PRECISION}"; NULL: nothing */
+	const char *variant; /* distinguishes tasks of one group: "{PRECISION}"; NULL: none */
 	enum link_kind link;
 };
 
@@ -79,7 +79,7 @@ const struct aspect_row *aspect_row_of(const struct aspect_row *rows, const char
 bool aspect_is_partial(const struct aspect_row *rows, const char *metric,
 		       const struct case_result *c);
 /*
- * Text of a row with the case's values in place of parameters in braces: "FP16 GEMM"; "" for NULL;
+ * Text of a row, its parameters in braces replaced by the case's values: "FP16 GEMM"; "" for NULL;
  * the caller frees it.
  */
 char *aspect_fill(const char *text, const struct case_result *c);

@@ -74,7 +74,7 @@ struct verdict_check {
 	char *reason;       /* text, if the numbers do not explain it; "" */
 	char *task;         /* description of the measured task: "FP16 GEMM"; "" */
 	char *task_group;   /* its group, in the plural: "GEMM types"; "" */
-	char *variant;      /* what differs within the group: "FP16"; "" */
+	char *variant;      /* distinguishes tasks of one group: "FP16"; "" */
 	/* not stored, because the cause tells it: the kind of link that the case measured */
 	enum link_kind link;
 	/*

@@ -309,7 +309,7 @@ static void supervise_event_loop(struct supervised *s)
 		if (s->s->ticked)
 			s->s->ticked(s->s->context);
 	}
-	supervise_listen_to_pipe(s); /* what it sent before it died counts */
+	supervise_listen_to_pipe(s); /* read the messages that it sent before it died */
 }
 
 /* How the case in flight ended that died with the team. */

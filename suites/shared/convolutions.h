@@ -26,7 +26,7 @@ struct convolution_work {
 /* True if a library is used unless the user asks for the built-in kernels. */
 bool convolution_prefers_library(const struct convolution_shape *shape,
 				 const struct device_info *info);
-/* Workspace of the engine that needs the most, of which a search has to launch each. */
+/* Largest workspace of all engines, as a search launches each of them. */
 uint64_t convolution_workspace_of_all(const struct convolution_engines *engines);
 enum status convolution_enqueue(const struct convolution_work *work, struct error *err);
 

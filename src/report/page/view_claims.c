@@ -114,7 +114,7 @@ static void view_claims_show(const struct view *view, const struct claim_group *
 	tree_text(row, "claim", claim->claim);
 	tree_text(row, "guide", group->title);
 	tree_text(row, "source", claim->source);
-	/* Explains what is not as claimed. */
+	/* A claim that holds needs no expected figure. */
 	tree_text(row, "prediction",
 		  verdict == CLAIM_HOLDS || verdict == CLAIM_UNTESTED ? "" : claim->prediction);
 	view_claims_show_evidence(view, claim, evidence, tree_list(row, "readings"));

@@ -171,8 +171,8 @@ static void view_page_move_last(struct tree *list, size_t place)
 #define LEAD 2 /* charts next to each other */
 
 /*
- * Without figures of a data sheet, the first charts of the suites lead, except those of which a
- * table with the same answer does. Bars show all that a table of the suite's figures would.
+ * Without figures of a data sheet, the first charts of the suites lead. A chart is left out if a
+ * table that leads has the same answer. Bars show all that a table of the suite's figures would.
  */
 static void view_page_lead_with_charts(const struct view *view, bool *tabled,
 				       const struct tree *folds, struct tree *lead)

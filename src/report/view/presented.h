@@ -25,7 +25,7 @@ struct formatted presented_metric_title(const struct view *view, const char *nam
  * UNITS_BINARY if the suite's sizes are powers of two. Borrowed.
  */
 const char *presented_unit(const struct view *view, const char *metric, const char *unit);
-/* The same of a case's metric, where integers have "ops/s" in place of "FLOP/s". */
+/* The unit of a case's metric: "ops/s" instead of "FLOP/s" for integers. */
 const char *presented_case_unit(const struct view *view, const struct case_result *c,
 				const struct metric_value *m);
 /* The interval of a case's metric, in the unit of presented_value(); "" without one. */

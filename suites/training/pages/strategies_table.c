@@ -204,8 +204,8 @@ static bool strategies_table_is_single(const struct strategy *s)
 }
 
 /*
- * Its time over that of the fastest. A single device has one time in the whole page: the one that
- * each split measured next to its own, on which speed-ups rest.
+ * Time of the strategy over the time of the fastest. The page shows one time for a single device:
+ * the one that each strategy measured next to its own step, from which speed-ups follow.
  */
 static double strategies_table_times_fastest(const struct strategy_group *g, size_t item)
 {

@@ -428,7 +428,7 @@ static void environments_are_compared(void **state)
 	result_release(&b);
 }
 
-/* Settings that change what is measured are differences; labels, titles and limits are not. */
+/* Settings that change the measurement are differences; labels, titles and limits are not. */
 static void settings_that_change_the_measurement_are_differences(void **state)
 {
 	static const struct {

@@ -680,7 +680,7 @@ static void interruption_and_failure_keep_what_was_sampled(void **state)
 	free(series.samples);
 }
 
-/* Work of 1, 2 and 3 ms on three streams, of which the last has stood idle for long. */
+/* Work of 1, 2 and 3 ms on three streams. The third was idle for a long time before. */
 static enum status launch_on_three(void *state, unsigned batch, struct error *err)
 {
 	(void)err;
