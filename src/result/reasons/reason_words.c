@@ -18,8 +18,7 @@
 #define MOST_LAUNCHES 100 /* maximum launches that a remedy suggests */
 #define QUANTITY 48       /* size of a value with its unit, in bytes */
 #define FEWEST_LAUNCHES 2
-#define FEWEST_REFERENCES 4 /* reference GPUs that are evidence for a device */
-#define MOST_TIMES 1.99     /* larger excess is given as a factor, not a percentage */
+#define MOST_TIMES 1.99 /* larger excess is given as a factor, not a percentage */
 
 /* Adds "cuda:1", "cuda:0, cuda:1 and 6 more" or "the node", then " of n7.json". */
 static void reason_words_add_names(struct text *out, const char *devices, const char *machine)
@@ -475,27 +474,35 @@ static bool reason_words_check_agrees(const struct verdict_check *other,
 	       strcmp(other->case_id, c->case_id) == 0 && strcmp(other->machine, c->machine) == 0;
 }
 
-/* Number of reference GPUs, four at least, that the device's case agrees with; 0: none. */
-static size_t reason_words_references_that_agree(const struct verdicts *v,
-						 const struct verdict_check *c)
+/*
+ * The check that clears the slower of two devices: it passes against reference GPUs whose median
+ * would fail the comparison with the faster one as well. NULL: none.
+ */
+static const struct verdict_check *reason_words_check_that_clears(const struct verdicts *v,
+								  const struct verdict_check *c)
 {
+	bool lower = c->bound > c->reference;
+
 	for (size_t i = 0; i < v->count; i++) {
 		const struct verdict_check *other = &v->checks[i];
 
 		if (other->comparison == LIKE_POPULATION && other->verdict == VERDICT_PASS &&
-		    other->reference_count >= FEWEST_REFERENCES &&
+		    !other->warns_only && /* not too few reference GPUs to reject one */
 		    strcmp(other->case_id, c->case_id) == 0 &&
 		    strcmp(other->machine, c->machine) == 0 &&
-		    strcmp(other->metric, c->metric) == 0)
-			return other->reference_count;
+		    strcmp(other->metric, c->metric) == 0 &&
+		    (lower ? other->reference > c->bound : other->reference < c->bound))
+			return other;
 	}
-	return 0;
+	return NULL;
 }
 
 /* Adds evidence for which of two devices is at fault; their comparison alone cannot tell. */
 static void reason_words_add_which(struct text *out, const struct verdicts *v,
 				   const struct verdict_check *c)
 {
+	const struct verdict_check *clears;
+
 	if (c->comparison != LIKE_IDENTICAL || c->verdict != VERDICT_FAIL || !*c->reference_device)
 		return;
 	for (size_t i = 0; i < v->count; i++) {
@@ -521,11 +528,12 @@ static void reason_words_add_which(struct text *out, const struct verdicts *v,
 		}
 		return;
 	}
-	if (reason_words_references_that_agree(v, c))
+	clears = reason_words_check_that_clears(v, c);
+	if (clears)
 		text_addf(out,
-			  " It agrees with %zu reference GPUs, so %s may be at fault: it reads "
-			  "better than they do.",
-			  reason_words_references_that_agree(v, c), c->reference_device);
+			  " It agrees with the median of %zu reference GPUs, and %s is better than "
+			  "that: the fault may be in what %s measured.",
+			  clears->reference_count, c->reference_device, c->reference_device);
 	else
 		text_add(out, " A comparison of two devices cannot prove which one is at fault; "
 			      "most likely it is the slower one.");
