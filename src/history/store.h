@@ -170,8 +170,8 @@ typedef void store_point_fn(void *context, int64_t series, int64_t night, int64_
 			    double value);
 /*
  * Calls `visit` for each measured value of the series that store_series_each_name() would visit,
- * series by series, nights in any order. For histories too large for store_each_series(): a million values per
- * second.
+ * series by series, nights in any order. For histories too large for store_each_series(): a million
+ * values per second.
  */
 enum status store_series_each_point(struct store *store, const struct history_filter *filter,
 				    store_point_fn *visit, void *context, struct error *err);

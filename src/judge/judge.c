@@ -62,7 +62,8 @@ static enum link_kind judge_judging_link_of(const struct aspect_row *row,
 
 	if (row->link != LINK_PEER)
 		return row->link;
-	return d && (d->nvlink_count > 0 || spec_of_name(d->name, "nvlink_links", &links, &status))
+	return d && (d->nvlink_count > 0 ||
+		     (spec_of_name(d->name, "nvlink_links", &links, &status) && links > 0))
 		       ? LINK_NVLINK
 		       : LINK_PCIE;
 }

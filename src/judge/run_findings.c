@@ -73,7 +73,7 @@ static void run_findings_tell_xid(const struct result *result, const struct case
 			  when, count);
 	else
 		text_addf(&reason, "Xid %" PRId64 "%s %s%s%s", number,
-			  count > 1 ? " and other devices" : "", when,
+			  count > 1 ? " and other Xid errors" : "", when,
 			  *xid_meaning(number) ? ": " : "", xid_meaning(number));
 	check = run_findings_add(verdicts, result, c, device, ASPECT_CONDITION,
 				 run_findings_verdict_of_xid(number),

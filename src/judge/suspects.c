@@ -127,7 +127,10 @@ static void judge_suspects_say_fault(struct verdict_check *check, const char *wh
 	check->cause = CAUSE_NODE_NETWORK;
 }
 
-/* `compared`: number of nodes that were part of a pair. */
+/*
+ * `compared`: number of nodes that were part of a pair. A limit with allow_skipped does not excuse
+ * a node without pairs if other nodes have some.
+ */
 static void judge_suspects_look(const struct result *result, const struct limit *limit,
 				const struct node_look *look, size_t compared,
 				struct verdicts *verdicts)
@@ -142,7 +145,7 @@ static void judge_suspects_look(const struct result *result, const struct limit 
 						 : "no pair with this node was measured");
 
 	run_findings_take(&check->devices, health_node_devices(result, look->node));
-	if (!known && !look->doubt && limit->allow_skipped)
+	if (!known && !look->doubt && !compared && limit->allow_skipped)
 		judge_check_decide(check, limit, VERDICT_SKIP, NULL);
 	if (look->named) {
 		judge_suspects_say_fault(check, look->why, look->text);
@@ -213,20 +216,22 @@ static const char *judge_suspects_rail_of(const struct result *result, const str
 	return rail && case_parameter(c, rail->name) ? rail->name : NULL;
 }
 
-/* Compares a rail with those that measured the same in the same round. */
+/*
+ * Compares a rail with the best of those that measured the same in the same round: a median would
+ * follow the slow ones if half of the rails are slow.
+ */
 static void judge_suspects_compare_rail(const struct result *result, const struct case_result *c,
 					struct rail_look *worst)
 {
 	const char *rail = judge_suspects_rail_of(result, c);
 	const struct metric_value *own = NULL;
-	double *others, ratio;
+	double best = NAN, ratio;
 	size_t count = 0;
 
 	for (size_t i = 0; i < c->metric_count && !own; i++)
 		own = c->metrics[i].headline ? &c->metrics[i] : NULL;
 	if (!rail || !own)
 		return;
-	others = xcalloc(result->case_count + 1, sizeof(*others));
 	for (size_t i = 0; i < result->case_count; i++) {
 		const struct case_result *other = &result->cases[i];
 		const struct metric_value *m =
@@ -235,19 +240,22 @@ static void judge_suspects_compare_rail(const struct result *result, const struc
 				? case_metric(other, own->name)
 				: NULL;
 
-		if (m && m->value > 0)
-			others[count++] = m->value;
+		if (!m)
+			continue;
+		count++;
+		if (m->value > 0)
+			best = own->better == BETTER_LOWER ? fmin(best, m->value)
+							   : fmax(best, m->value);
 	}
-	if (count + 1 >= RAILS_LEAST && own->value > 0) {
-		ratio = own->value / median_of(others, count);
-		ratio = own->better == BETTER_LOWER ? 1 / ratio : ratio;
-		worst->rails = worst->rails > count + 1 ? worst->rails : count + 1;
-		if (!(ratio >= worst->ratio)) {
-			worst->ratio = ratio;
-			worst->name = case_parameter(c, rail)->text;
-		}
-	}
-	free(others);
+	if (count + 1 < RAILS_LEAST)
+		return;
+	ratio = own->better == BETTER_LOWER ? best / own->value : own->value / best;
+	if (!(own->value > 0) || !isfinite(ratio))
+		ratio = 0;
+	if (!(ratio >= worst->ratio))
+		*worst = (struct rail_look){ .ratio = ratio,
+					     .name = case_parameter(c, rail)->text,
+					     .rails = count + 1 };
 }
 
 /* A limit on the rate of pairs, which judges the link of two nodes; NULL: none. */
@@ -292,8 +300,7 @@ static void judge_suspects_two_nodes(const struct judge_input *input, const stru
 	if (worst.rails && check->verdict != VERDICT_PASS)
 		run_findings_take(&check->reason,
 				  xasprintf("link of both nodes: rail %s is %.0f %% slower than "
-					    "the "
-					    "median of the other %zu",
+					    "the fastest of the other %zu",
 					    worst.name, 100 * (1 - worst.ratio), worst.rails - 1));
 	else if (worst.rails)
 		run_findings_take(&check->reason,

@@ -497,13 +497,12 @@ static enum status result_check_planned(const struct result *r, struct error *er
 /* True for the value of a metric, and for one of its launches: a limit may judge the worst. */
 static bool result_check_value_is_of(const struct metric_value *m, double value)
 {
-	double low = m->value, high = m->value, slack = ROUNDING * fabs(value);
+	double slack = ROUNDING * fabs(value);
+	bool is = fabs(m->value - value) <= slack;
 
-	for (size_t i = 0; i < m->launch_count; i++) {
-		low = fmin(low, m->launches[i]);
-		high = fmax(high, m->launches[i]);
-	}
-	return value >= low - slack && value <= high + slack;
+	for (size_t i = 0; i < m->launch_count; i++)
+		is |= fabs(m->launches[i] - value) <= slack;
+	return is;
 }
 
 /* Rejects an ACCEPTED verdict if a check was made of another value than its case has. */

@@ -190,7 +190,7 @@ def rejected(name, result, *reasons):
 	for place, text in ("terminal", " ".join(said.split())), ("page", box):
 		at = text.find("REJECTED")
 		for headline, limit, step in reasons:
-			for words in (limit, step) if place == "terminal" else (headline, limit, step):
+			for words in filter(None, (limit, step) if place == "terminal" else (headline, limit, step)):
 				found = text.find(words, at if words != headline else 0)
 				if found < 0:
 					failures.append(f"{name}: '{words}' is missing or too early in the {place}: {text[:900]}")

@@ -281,7 +281,7 @@ static void check_table(struct bench *b, uint32_t bytes, uint64_t trial)
 	read_words(b, out, &found);
 	if (bench_ok(b) && (found.count < places || found.count > places + 1))
 		error_set(b->err, STATUS_MISMATCH,
-			  "soak_table: a wrong entry at %llu places and found at %llu",
+			  "soak_table: a wrong entry is at %llu places, but was found at %llu",
 			  (unsigned long long)places, (unsigned long long)found.count);
 	free(result);
 	free(table);

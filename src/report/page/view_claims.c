@@ -187,6 +187,6 @@ char *view_claims(const struct view *view, const struct claim_set *set, struct t
 	tree_flag(page, "any_claim_tested", counts[CLAIM_UNTESTED] < count);
 	tree_textf(page, "claims_untested", "%zu", counts[CLAIM_UNTESTED]);
 	if (counts[CLAIM_UNTESTED] == count)
-		return NULL;
+		return xasprintf("None of %zu claims could be tested", count);
 	return view_claims_title(view, set, counts, count);
 }

@@ -388,7 +388,7 @@ void trend_add_incident(const struct trend_page *p, const struct incident *x, st
 		   count > MOST_SHOWN ? "Evidence, and %zu more figures" : "Evidence",
 		   count - MOST_SHOWN);
 	tree_textf(map, "more_members",
-		   count > MOST_MEMBERS ? "%zu more incidents: gpuproof history trend." : "",
+		   count > MOST_MEMBERS ? "%zu more figures: gpuproof history trend." : "",
 		   count - MOST_MEMBERS);
 	trend_incidents_night_table(rows[0], map);
 	trend_incidents_draw_row(p, rows[0], rows + 1, drawn, true, map);

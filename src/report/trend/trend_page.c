@@ -255,7 +255,7 @@ static void trend_fill_page(const struct trend_page *p, const struct report_opti
 	for (size_t i = 0; i < count && i < MOST_INCIDENTS; i++)
 		trend_add_incident(p, &incidents[i], list);
 	tree_textf(p->tree, "more_details",
-		   count > list->count ? "%zu more figures are in the tables below." : "",
+		   count > list->count ? "%zu more incidents are in the tables below." : "",
 		   count - list->count);
 	for (size_t i = 0; i < p->rows.count; i++)
 		if (!taken[i])

@@ -471,7 +471,8 @@ static bool reason_words_check_agrees(const struct verdict_check *other,
 	bool warns = other->comparison == LIKE_POPULATION && other->verdict == VERDICT_WARN;
 
 	return (other->verdict == VERDICT_FAIL || warns) && other->comparison != LIKE_IDENTICAL &&
-	       strcmp(other->case_id, c->case_id) == 0 && strcmp(other->machine, c->machine) == 0;
+	       strcmp(other->case_id, c->case_id) == 0 && strcmp(other->metric, c->metric) == 0 &&
+	       strcmp(other->machine, c->machine) == 0;
 }
 
 /*

@@ -16,13 +16,13 @@
 
 #define BANDWIDTH "metric = transfer.bandwidth\n"
 
-/* Judges results by one limit. */
 static void put_reason(struct case_result *c, const char *reason)
 {
 	free(c->reason);
 	c->reason = xstrdup(reason);
 }
 
+/* Judges results by one limit. */
 static void judge_by(const char *body, const struct result *results, size_t count,
 		     const struct result *baseline, struct verdicts *v)
 {

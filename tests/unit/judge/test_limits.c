@@ -212,6 +212,13 @@ static void judge_alone(const struct limits *limits, const struct result *r, str
 	judge_with_population(limits, r, &empty, v);
 }
 
+/* One device has no peer, so nothing of an acceptance meets these limits. */
+static bool needs_a_peer(const char *limit)
+{
+	return strcmp(limit, "peer") == 0 || strcmp(limit, "all-reduce") == 0 ||
+	       strcmp(limit, "all-gather") == 0;
+}
+
 static void judge_model_in(const struct gpu *gpu, size_t devices)
 {
 	struct text errors = TEXT_EMPTY;
@@ -223,8 +230,8 @@ static void judge_model_in(const struct gpu *gpu, size_t devices)
 	if (judge_limits_of_model(&limits, r.devices[0].name, &errors) != STATUS_OK)
 		fail_msg("%s: %s", gpu->id, errors.data);
 	for (size_t l = 0; l < limits.count; l++)
-		/* One device has no peer, and one node no other. */
-		if (limits.items[l].suite && !selected(&limits.items[l], &r) && devices > 1)
+		if (limits.items[l].suite && !selected(&limits.items[l], &r) &&
+		    (devices > 1 || !needs_a_peer(limits.items[l].name)))
 			fail_msg("%s, %zu devices: [limit %s] judges no case of acceptance",
 				 gpu->id, devices, limits.items[l].name);
 	fill(&limits, &r);

@@ -308,13 +308,14 @@ static void two_nodes_are_judged_by_their_link(void **state)
 static void rails_of_two_nodes_are_compared(void **state)
 {
 	static const struct {
-		size_t rails, slow; /* number of rails; the slow one */
-		double rate;        /* of the slow one */
+		size_t rails, slow, last; /* number of rails; the slow ones, from slow to last */
+		double rate;              /* of the slow ones */
 		enum verdict verdict;
 	} rows[] = {
-		{ 4, 0, 45e9, VERDICT_PASS },  { 4, 2, 41e9, VERDICT_PASS },
-		{ 4, 2, 39e9, VERDICT_FAIL },  { 3, 1, 20e9, VERDICT_FAIL },
-		{ 2, 1, 20e9, VERDICT_ERROR },
+		{ 4, 0, 0, 45e9, VERDICT_PASS },  { 4, 2, 2, 41e9, VERDICT_PASS },
+		{ 4, 2, 2, 39e9, VERDICT_FAIL },  { 3, 1, 1, 20e9, VERDICT_FAIL },
+		{ 2, 1, 1, 20e9, VERDICT_ERROR }, { 4, 1, 3, 27e9, VERDICT_FAIL },
+		{ 4, 1, 2, 27e9, VERDICT_FAIL },  { 4, 2, 2, 0, VERDICT_FAIL },
 	};
 
 	(void)state;
@@ -326,7 +327,9 @@ static void rails_of_two_nodes_are_compared(void **state)
 		nodes_init(&r, 2, 1);
 		for (size_t rail = 0; rail < rows[i].rails; rail++) {
 			snprintf(name, sizeof(name), "%zu", rail);
-			add_pair(&r, 0, 1, name, rail == rows[i].slow ? rows[i].rate : 45e9);
+			add_pair(&r, 0, 1, name,
+				 rail >= rows[i].slow && rail <= rows[i].last ? rows[i].rate
+									      : 45e9);
 		}
 		judge_by(SUSPECT, &r, &v);
 		assert_int_equal(check_of(&v, BOTH)->verdict, rows[i].verdict);
@@ -356,9 +359,10 @@ static void without_pairs_an_allowed_skip_is_no_doubt(void **state)
 	verdicts_release(&v);
 	add_pair(&r, 0, 1, NULL, 45e9);
 	judge_by(SUSPECT "allow_skipped = yes\n", &r, &v);
-	/* Two met, and nothing decides about their link; the third met no other. */
+	/* Two met, and nothing judges their link. No skip excuses the third, which met none. */
 	assert_int_equal(check_of(&v, BOTH)->verdict, VERDICT_ERROR);
-	assert_int_equal(check_of(&v, "n2/cuda:0")->verdict, VERDICT_SKIP);
+	assert_int_equal(check_of(&v, "n2/cuda:0")->verdict, VERDICT_ERROR);
+	assert_false(check_of(&v, "n2/cuda:0")->accepted);
 	verdicts_release(&v);
 	result_release(&r);
 }

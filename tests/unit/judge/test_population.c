@@ -151,7 +151,6 @@ static size_t count_of(const struct population *p, const char *model, const char
 	return n;
 }
 
-/* Cards of another model, measured another way, or the card that is judged: none of them counts. */
 /* Reference GPUs come from complete runs of known devices. Every run must be sound. */
 static void what_cannot_be_a_reference_is_refused(void **state)
 {
