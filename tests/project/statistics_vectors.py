@@ -33,13 +33,14 @@ def student_tail(t, freedom):
 def student_quantile(p, freedom):
 	if math.isinf(freedom):
 		return Z975 if p > 0.96 else Z95
-	low, high = 0.0, 1.0
-	while student_tail(high, freedom) > 2 * (1 - p):
-		high *= 2
-	for _ in range(60):
-		middle = (low + high) / 2
-		low, high = (middle, high) if student_tail(middle, freedom) > 2 * (1 - p) else (low, middle)
-	return (low + high) / 2
+	constant = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi)
+	# Newton's method. It starts below the quantile and the tail is convex there, so that each step stays below.
+	t, step = Z95 if p > 0.95 else 0.0, math.inf
+	while abs(step) > 1e-12 * (1 + t):
+		density = constant * (1 + t * t / freedom) ** (-(freedom + 1) / 2)
+		step = (student_tail(t, freedom) - 2 * (1 - p)) / (2 * density)
+		t += step
+	return t
 
 
 def hodges_lehmann(x):
