@@ -47,35 +47,11 @@ static bool cuda_backend_runtime_version(char *out, size_t size)
 	return cuda_backend_number(CUDART_VERSION, out, size);
 }
 
-static bool cuda_backend_found_cublas(char *out, size_t size)
-{
-	if (cublas_open(NULL) != STATUS_OK)
-		return false;
-	cublas_version(out, size);
-	return true;
-}
-
-static bool cuda_backend_found_cublaslt(char *out, size_t size)
-{
-	if (library_open(&cublaslt_library, NULL) != STATUS_OK)
-		return false;
-	cublaslt_version(out, size);
-	return true;
-}
-
 static bool cuda_backend_components_found_cudnn(char *out, size_t size)
 {
 	if (library_open(&cudnn_library, NULL) != STATUS_OK)
 		return false;
 	cudnn_version(out, size);
-	return true;
-}
-
-static bool cuda_backend_components_found_nccl(char *out, size_t size)
-{
-	if (nccl_open(NULL) != STATUS_OK)
-		return false;
-	nccl_version(out, size);
 	return true;
 }
 
@@ -101,10 +77,10 @@ static const struct {
 	  "newest CUDA version that the driver supports" },
 	{ "CUDA runtime", "cuda_runtime", cuda_backend_runtime_version, NULL,
 	  "linked into module " GPUPROOF_CUDA_MODULE },
-	{ "cuBLAS", "cublas", cuda_backend_found_cublas, &cublas_library, NULL },
-	{ "cuBLASLt", NULL, cuda_backend_found_cublaslt, &cublaslt_library, NULL },
+	{ "cuBLAS", "cublas", cublas_version, &cublas_library, NULL },
+	{ "cuBLASLt", NULL, cublaslt_version, &cublaslt_library, NULL },
 	{ "cuDNN", "cudnn", cuda_backend_components_found_cudnn, &cudnn_library, NULL },
-	{ "NCCL", "nccl", cuda_backend_components_found_nccl, &nccl_library, NULL },
+	{ "NCCL", "nccl", nccl_version, &nccl_library, NULL },
 	{ "NVML", NULL, cuda_backend_components_found_nvml, &nvml_library, NULL },
 };
 
@@ -117,32 +93,27 @@ void cuda_facts(fact_fn *add, void *context)
 			add(context, pieces[i].fact, version);
 }
 
-static void cuda_backend_component_describe_library(struct component *out,
-						    const struct library *library,
-						    const char *detail)
-{
-	if (!library)
-		snprintf(out->detail, sizeof(out->detail), "%s",
-			 out->present ? detail : "version cannot be read");
-	else if (out->present)
-		snprintf(out->detail, sizeof(out->detail), "%s", library->path);
-	else
-		snprintf(out->detail, sizeof(out->detail), "%.150s; %.100s", library->reason,
-			 library->cost);
-}
-
 size_t cuda_components(struct component *out, size_t capacity)
 {
 	size_t count = ARRAY_SIZE(pieces) < capacity ? ARRAY_SIZE(pieces) : capacity;
 
 	for (size_t i = 0; i < count; i++) {
-		memset(&out[i], 0, sizeof(out[i]));
-		snprintf(out[i].name, sizeof(out[i].name), "%s", pieces[i].name);
-		out[i].present = pieces[i].version(out[i].version, sizeof(out[i].version));
-		if (!out[i].present)
-			out[i].version[0] = '\0';
-		cuda_backend_component_describe_library(&out[i], pieces[i].library,
-							pieces[i].detail);
+		const struct library *library = pieces[i].library;
+		struct component *c = &out[i];
+
+		memset(c, 0, sizeof(*c));
+		snprintf(c->name, sizeof(c->name), "%s", pieces[i].name);
+		c->present = pieces[i].version(c->version, sizeof(c->version));
+		if (!c->present)
+			c->version[0] = '\0';
+		if (library && !c->present)
+			snprintf(c->detail, sizeof(c->detail), "%.150s; %.100s", library->reason,
+				 library->cost);
+		else
+			snprintf(c->detail, sizeof(c->detail), "%s",
+				 !c->present ? "version cannot be read"
+				 : library   ? library->path
+					     : pieces[i].detail);
 	}
 	return count;
 }
@@ -154,21 +125,16 @@ size_t cuda_components(struct component *out, size_t capacity)
 static struct code_path taken[128];
 static size_t taken_count;
 
-/* Texts are literals, so the pointers are usually equal. */
-static bool cuda_backend_code_path_is_known(const char *kernel, const char *path)
-{
-	for (size_t i = 0; i < taken_count; i++)
-		if (taken[i].kernel == kernel && taken[i].path == path)
-			return true;
-	for (size_t i = 0; i < taken_count; i++)
-		if (strcmp(taken[i].kernel, kernel) == 0 && strcmp(taken[i].path, path) == 0)
-			return true;
-	return false;
-}
-
 void cuda_backend_path(const char *kernel, const char *path)
 {
-	if (taken_count < ARRAY_SIZE(taken) && !cuda_backend_code_path_is_known(kernel, path))
+	/* Texts are literals, so the pointers are usually equal. */
+	for (size_t i = 0; i < taken_count; i++)
+		if (taken[i].kernel == kernel && taken[i].path == path)
+			return;
+	for (size_t i = 0; i < taken_count; i++)
+		if (strcmp(taken[i].kernel, kernel) == 0 && strcmp(taken[i].path, path) == 0)
+			return;
+	if (taken_count < ARRAY_SIZE(taken))
 		taken[taken_count++] = (struct code_path){ kernel, path };
 }
 

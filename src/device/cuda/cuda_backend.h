@@ -59,8 +59,6 @@ enum status cuda_device_use(const struct device *device, struct error *err);
 enum status cuda_devices_find(int emulate, struct error *err);
 int cuda_device_emulated_capability(void);
 
-void cuda_stream_gate_release(struct cuda_stream *stream);
-
 /*
  * gate.cu: spins until *opened >= ticket, or for `timeout_ns` of the device's clock; then writes
  * *expired = ticket.

@@ -82,27 +82,23 @@ static _Thread_local int current_index = -1;
 /*
  * Why no driver may be available, from other sources: the runtime only reports that there is none.
  */
-static void cuda_device_driver_hint(char *out, size_t size)
+static void cuda_device_driver_hint(cudaError_t code, char *out, size_t size)
 {
 	static const char node[] = "/dev/nvidiactl";
-
-	out[0] = '\0';
-	if (access(node, F_OK) != 0)
-		snprintf(out, size, " (there is no %s: the NVIDIA driver is not loaded here)",
-			 node);
-	else if (access(node, R_OK | W_OK) != 0)
-		snprintf(out, size, " (%s: %s)", node, strerror(errno));
-}
-
-/* NVML reports the driver version. */
-static void cuda_device_driver_age(char *out, size_t size)
-{
 	char version[80] = "an older one";
 
-	if (nvml_open(NULL) == STATUS_OK)
-		nvml.nvmlSystemGetDriverVersion(version, sizeof(version));
-	snprintf(out, size, " (module %s needs driver %d or newer; installed: %.60s)",
-		 GPUPROOF_CUDA_MODULE, CUDA_MIN_DRIVER, version);
+	out[0] = '\0';
+	if (access(node, F_OK) != 0) {
+		snprintf(out, size, " (there is no %s: the NVIDIA driver is not loaded here)",
+			 node);
+	} else if (code == cudaErrorInsufficientDriver) {
+		if (nvml_open(NULL) == STATUS_OK)
+			nvml.nvmlSystemGetDriverVersion(version, sizeof(version));
+		snprintf(out, size, " (module %s needs driver %d or newer; installed: %.60s)",
+			 GPUPROOF_CUDA_MODULE, CUDA_MIN_DRIVER, version);
+	} else if (access(node, R_OK | W_OK) != 0) {
+		snprintf(out, size, " (%s: %s)", node, strerror(errno));
+	}
 }
 
 enum status cuda_devices_find(int emulate, struct error *err)
@@ -117,10 +113,7 @@ enum status cuda_devices_find(int emulate, struct error *err)
 	if (code == cudaSuccess)
 		code = cudaErrorNoDevice;
 	cudaGetLastError();
-	if (code == cudaErrorInsufficientDriver && access("/dev/nvidiactl", F_OK) == 0)
-		cuda_device_driver_age(hint, sizeof(hint));
-	else
-		cuda_device_driver_hint(hint, sizeof(hint));
+	cuda_device_driver_hint(code, hint, sizeof(hint));
 	return error_set(err, STATUS_UNSUPPORTED, "cudaGetDeviceCount: %s: %s%s",
 			 cudaGetErrorName(code), cudaGetErrorString(code), hint);
 }
@@ -170,43 +163,32 @@ enum status cuda_device_use(const struct device *device, struct error *err)
 	return status;
 }
 
-static enum status device_check_code(const struct device_info *info, struct error *err)
-{
-	char how[96];
-
-	if (cuda_drives(info->index, how, sizeof(how), err) == STATUS_OK)
-		return STATUS_OK;
-	return error_prefix(err, "module %s, %s (%s)", info->module, info->id, info->name);
-}
-
 enum status cuda_device_open(int index, struct device **out, struct error *err)
 {
 	extern const struct backend gpuproof_backend;
 	struct cuda_device *device = xcalloc(1, sizeof(*device));
+	const struct device_info *info = &device->base.info;
+	char how[96];
 	enum status status;
 
 	device->base.backend = &gpuproof_backend;
 	device->managed = cuda_memory_managed_open();
 	status = cuda_device_info(index, &device->base.info, err);
+	if (status == STATUS_OK && cuda_drives(index, how, sizeof(how), err) != STATUS_OK)
+		status =
+			error_prefix(err, "module %s, %s (%s)", info->module, info->id, info->name);
 	if (status == STATUS_OK)
-		status = device_check_code(&device->base.info, err);
-	if (status == STATUS_OK) {
-		/*
-		 * Creates the context and reads the range of stream priorities. cudaFree(0) is the
-		 * documented way to make the runtime create it.
-		 */
 		status = cuda_device_use(&device->base, err);
-		if (status == STATUS_OK)
-			status = cuda_device_check(cudaFree(NULL),
-						   "cudaFree(0), which creates the context", err);
-		if (status == STATUS_OK)
-			status = cuda_device_check(
-				cudaDeviceGetStreamPriorityRange(&device->priority_low,
-								 &device->priority_high),
-				"cudaDeviceGetStreamPriorityRange", err);
-		if (status == STATUS_OK && (device->base.info.capabilities & DEVICE_HAS_POOLS))
-			status = cuda_memory_pool_keep(&device->base, true, err);
-	}
+	/* cudaFree(0) is the documented way to make the runtime create the context. */
+	if (status == STATUS_OK)
+		status = cuda_device_check(cudaFree(NULL), "cudaFree(0), which creates the context",
+					   err);
+	if (status == STATUS_OK)
+		status = cuda_device_check(cudaDeviceGetStreamPriorityRange(&device->priority_low,
+									    &device->priority_high),
+					   "cudaDeviceGetStreamPriorityRange", err);
+	if (status == STATUS_OK && (info->capabilities & DEVICE_HAS_POOLS))
+		status = cuda_memory_pool_keep(&device->base, true, err);
 	if (status != STATUS_OK) {
 		free(device->managed);
 		free(device);

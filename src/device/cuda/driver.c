@@ -38,27 +38,19 @@ void *cuda_driver_tensor_map_encoder(void)
 	return driver_open(&ignored) == STATUS_OK ? driver.tensor_map_encode : NULL;
 }
 
-static enum status status_of_driver_result(CUresult code)
-{
-	switch (code) {
-	case CUDA_ERROR_OUT_OF_MEMORY:
-		return STATUS_NO_MEMORY;
-	case CUDA_ERROR_NOT_SUPPORTED:
-	case CUDA_ERROR_NOT_PERMITTED:
-		return STATUS_UNSUPPORTED;
-	default:
-		return STATUS_DEVICE;
-	}
-}
-
 enum status driver_check(CUresult code, const char *call, size_t bytes, struct error *err)
 {
 	const char *name = "unknown error";
+	enum status status = STATUS_DEVICE;
 	char size[32];
 
 	if (code == CUDA_SUCCESS)
 		return STATUS_OK;
+	if (code == CUDA_ERROR_OUT_OF_MEMORY)
+		status = STATUS_NO_MEMORY;
+	else if (code == CUDA_ERROR_NOT_SUPPORTED || code == CUDA_ERROR_NOT_PERMITTED)
+		status = STATUS_UNSUPPORTED;
 	driver.cuGetErrorName(code, &name);
-	return error_set(err, status_of_driver_result(code), "%s(%s): %s", call,
-			 units_size(bytes, size, sizeof(size)), name);
+	return error_set(err, status, "%s(%s): %s", call, units_size(bytes, size, sizeof(size)),
+			 name);
 }

@@ -88,31 +88,25 @@ static void cuda_findings_check_compute_mode(struct gpu_findings *g)
 	if (mode == cudaComputeModeProhibited)
 		cuda_findings_add(g, SEVERITY_ERROR, "compute mode",
 				  "prohibited: no process may use this GPU; to allow it: "
-				  "nvidia-smi -c "
-				  "DEFAULT (root)");
+				  "nvidia-smi -c DEFAULT (root)");
 	else if (mode != cudaComputeModeDefault)
 		cuda_findings_add(g, SEVERITY_NOTE, "compute mode",
 				  "exclusive: only one process at a time may use this GPU");
-}
-
-static bool cuda_findings_running_processes(const struct gpu_findings *g, unsigned *count,
-					    struct nvml_process *processes)
-{
-	unsigned capacity = *count;
-
-	if (NVML_OK(nvmlDeviceGetComputeRunningProcesses_v3, g->device, count, processes))
-		return true;
-	*count = capacity;
-	return NVML_OK(nvmlDeviceGetComputeRunningProcesses_v2, g->device, count, processes);
 }
 
 static void cuda_findings_check_processes(struct gpu_findings *g)
 {
 	struct nvml_process processes[64];
 	unsigned count = ARRAY_SIZE(processes), others = 0;
+	bool known = NVML_OK(nvmlDeviceGetComputeRunningProcesses_v3, g->device, &count, processes);
 	struct text pids = TEXT_EMPTY;
 
-	if (!cuda_findings_running_processes(g, &count, processes)) {
+	if (!known) {
+		count = ARRAY_SIZE(processes);
+		known = NVML_OK(nvmlDeviceGetComputeRunningProcesses_v2, g->device, &count,
+				processes);
+	}
+	if (!known) {
 		cuda_findings_add(g, SEVERITY_NOTE, "processes",
 				  "NVML does not report which processes use the device");
 		return;
@@ -145,26 +139,24 @@ static void cuda_findings_check_memory(struct gpu_findings *g)
 			  units_format((double)g->info.memory_bytes, "B", total, sizeof(total)));
 }
 
-static bool cuda_findings_ecc_count(const struct gpu_findings *g, int type, int counter,
-				    unsigned long long *count)
-{
-	return NVML_OK(nvmlDeviceGetTotalEccErrors, g->device, type, counter, count);
-}
-
 /* Since the driver was loaded (volatile), and over the life of the board (aggregate). */
 static void cuda_findings_check_ecc_errors(struct gpu_findings *g)
 {
 	unsigned long long now = 0, ever = 0, corrected = 0, ever_corrected = 0;
+	const struct {
+		int type, counter;
+		unsigned long long *count;
+	} counters[] = {
+		{ NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC, &now },
+		{ NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_AGGREGATE_ECC, &ever },
+		{ NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_VOLATILE_ECC, &corrected },
+		{ NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_AGGREGATE_ECC, &ever_corrected },
+	};
 
-	if (!cuda_findings_ecc_count(g, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC,
-				     &now) ||
-	    !cuda_findings_ecc_count(g, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_AGGREGATE_ECC,
-				     &ever) ||
-	    !cuda_findings_ecc_count(g, NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_VOLATILE_ECC,
-				     &corrected) ||
-	    !cuda_findings_ecc_count(g, NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_AGGREGATE_ECC,
-				     &ever_corrected))
-		return;
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++)
+		if (!NVML_OK(nvmlDeviceGetTotalEccErrors, g->device, counters[i].type,
+			     counters[i].counter, counters[i].count))
+			return;
 	cuda_findings_add(g,
 			  now              ? SEVERITY_ERROR
 			  : ever           ? SEVERITY_WARNING
@@ -172,30 +164,25 @@ static void cuda_findings_check_ecc_errors(struct gpu_findings *g)
 					   : SEVERITY_OK,
 			  "ecc errors",
 			  "uncorrected: %llu since the driver was loaded, %llu in the GPU's "
-			  "lifetime; "
-			  "corrected: %llu, %llu in its lifetime",
+			  "lifetime; corrected: %llu, %llu in its lifetime",
 			  now, ever, corrected, ever_corrected);
 }
 
 /* Boards before Ampere retire pages, later ones remap rows. */
 static void cuda_findings_check_pages(struct gpu_findings *g)
 {
-	unsigned count, total = 0;
+	unsigned total = 0;
 	bool known = false;
 
-	for (int cause = 0; cause < NVML_RETIRED_CAUSES; cause++) {
+	for (int cause = 0; nvml.nvmlDeviceGetRetiredPages && cause < NVML_RETIRED_CAUSES;
+	     cause++) {
 		/* queries the count: "no room" with a count above 0 is an answer, too */
-		count = 0;
-		if (!nvml.nvmlDeviceGetRetiredPages)
-			return;
-		switch (nvml.nvmlDeviceGetRetiredPages(g->device, cause, &count, NULL)) {
-		case NVML_SUCCESS:
-		case NVML_ERROR_INSUFFICIENT_SIZE:
+		unsigned count = 0;
+		int result = nvml.nvmlDeviceGetRetiredPages(g->device, cause, &count, NULL);
+
+		if (result == NVML_SUCCESS || result == NVML_ERROR_INSUFFICIENT_SIZE) {
 			known = true;
 			total += count;
-			break;
-		default:
-			break;
 		}
 	}
 	if (known)
@@ -229,8 +216,7 @@ static void cuda_findings_check_power(struct gpu_findings *g)
 	if (NVML_OK(nvmlDeviceGetPowerManagementDefaultLimit, g->device, &usual) && limit < usual)
 		cuda_findings_add(g, SEVERITY_WARNING, "power cap",
 				  "%.0f W, below the board's default of %.0f W: the GPU is slower; "
-				  "to change "
-				  "it: nvidia-smi -pl (root)",
+				  "to change it: nvidia-smi -pl (root)",
 				  1e-3 * limit, 1e-3 * usual);
 	else
 		cuda_findings_add(g, SEVERITY_OK, "power cap", "%.0f W", 1e-3 * limit);
@@ -248,19 +234,12 @@ static void cuda_findings_check_clocks(struct gpu_findings *g)
 
 static void cuda_findings_check_nvlink(struct gpu_findings *g)
 {
-	unsigned links = 0, active = 0;
-	int state;
+	unsigned active, links = nvml_links(g->device, &active);
 
-	while (links < NVML_LINKS_AT_MOST &&
-	       NVML_OK(nvmlDeviceGetNvLinkState, g->device, links, &state)) {
-		active += state == NVML_FEATURE_ENABLED;
-		links++;
-	}
 	if (!links && g->info.capability_major >= 7 && g->info.capability_minor == 0)
 		cuda_findings_add(g, SEVERITY_NOTE, FINDING_NVLINK,
 				  "the driver reports no NVLink, as in a virtual machine with a "
-				  "single GPU: "
-				  "links are not checked");
+				  "single GPU: links are not checked");
 	if (!links)
 		return;
 	/*
@@ -386,8 +365,7 @@ static void cuda_findings_check_mig(struct gpu_findings *g)
 	if (now == NVML_FEATURE_ENABLED)
 		cuda_findings_add(g, SEVERITY_WARNING, FINDING_MIG,
 				  "on: gpuproof can measure only a part of the GPU; to turn MIG "
-				  "off: "
-				  "nvidia-smi -mig 0 (root)");
+				  "off: nvidia-smi -mig 0 (root)");
 	else if (pending != now)
 		cuda_findings_add(g, SEVERITY_WARNING, FINDING_MIG,
 				  "off, but on after the next reset of the GPU");

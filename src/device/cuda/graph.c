@@ -10,21 +10,12 @@ struct cuda_graph {
 	cudaGraphExec_t handle;
 };
 
-static cudaStream_t cuda_graph_handle_of(struct stream *stream)
-{
-	return ((struct cuda_stream *)stream)->handle;
-}
-
 /* Relaxed mode: libraries may allocate internally during the capture, which does not affect it. */
 enum status cuda_graph_begin(struct stream *stream, struct error *err)
 {
-	enum status status = cuda_device_use(stream->device, err);
-
-	if (status == STATUS_OK)
-		status = cuda_device_check(cudaStreamBeginCapture(cuda_graph_handle_of(stream),
-								  cudaStreamCaptureModeRelaxed),
-					   "cudaStreamBeginCapture", err);
-	return status;
+	return cuda_device_check(cudaStreamBeginCapture(cuda_stream_handle(stream),
+							cudaStreamCaptureModeRelaxed),
+				 "cudaStreamBeginCapture", err);
 }
 
 /* Also uploads the graph, so that the first launch is like the others. */
@@ -37,7 +28,7 @@ static enum status cuda_graph_instantiate(struct cuda_graph *graph, cudaGraph_t 
 
 	if (status != STATUS_OK)
 		return status;
-	status = cuda_device_check(cudaGraphUpload(graph->handle, cuda_graph_handle_of(stream)),
+	status = cuda_device_check(cudaGraphUpload(graph->handle, cuda_stream_handle(stream)),
 				   "cudaGraphUpload", err);
 	if (status != STATUS_OK)
 		cudaGraphExecDestroy(graph->handle);
@@ -48,12 +39,10 @@ enum status cuda_graph_end(struct stream *stream, struct graph **out, struct err
 {
 	struct cuda_graph *graph;
 	cudaGraph_t captured = NULL;
-	enum status status = cuda_device_use(stream->device, err);
+	enum status status =
+		cuda_device_check(cudaStreamEndCapture(cuda_stream_handle(stream), &captured),
+				  "cudaStreamEndCapture", err);
 
-	if (status == STATUS_OK)
-		status = cuda_device_check(cudaStreamEndCapture(cuda_graph_handle_of(stream),
-								&captured),
-					   "cudaStreamEndCapture", err);
 	if (status != STATUS_OK)
 		return status;
 	graph = xcalloc(1, sizeof(*graph));
@@ -70,13 +59,9 @@ enum status cuda_graph_end(struct stream *stream, struct graph **out, struct err
 
 enum status cuda_graph_launch(struct graph *graph, struct stream *stream, struct error *err)
 {
-	enum status status = cuda_device_use(stream->device, err);
-
-	if (status == STATUS_OK)
-		status = cuda_device_check(cudaGraphLaunch(((struct cuda_graph *)graph)->handle,
-							   cuda_graph_handle_of(stream)),
-					   "cudaGraphLaunch", err);
-	return status;
+	return cuda_device_check(cudaGraphLaunch(((struct cuda_graph *)graph)->handle,
+						 cuda_stream_handle(stream)),
+				 "cudaGraphLaunch", err);
 }
 
 void cuda_graph_destroy(struct graph *graph)
@@ -91,11 +76,6 @@ void cuda_graph_destroy(struct graph *graph)
 enum status cuda_callback(struct stream *stream, callback_fn *callback, void *context,
 			  struct error *err)
 {
-	enum status status = cuda_device_use(stream->device, err);
-
-	if (status == STATUS_OK)
-		status = cuda_device_check(cudaLaunchHostFunc(cuda_graph_handle_of(stream),
-							      callback, context),
-					   "cudaLaunchHostFunc", err);
-	return status;
+	return cuda_device_check(cudaLaunchHostFunc(cuda_stream_handle(stream), callback, context),
+				 "cudaLaunchHostFunc", err);
 }

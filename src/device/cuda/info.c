@@ -52,12 +52,6 @@ static int cuda_info_pci_numa_node(const char *pci)
 	return node;
 }
 
-/* An emulated device before Pascal has no pools, so that the code without pools is tested. */
-static bool cuda_info_lacks_pools(int capability)
-{
-	return cuda_device_emulated_capability() && capability < 60;
-}
-
 static unsigned cuda_info_capabilities(const struct device_info *info)
 {
 	int capability = architecture_capability_number(info);
@@ -65,8 +59,9 @@ static unsigned cuda_info_capabilities(const struct device_info *info)
 
 	if (cuda_info_device_attribute_or(info->index, cudaDevAttrIntegrated, 0))
 		mask |= DEVICE_SHARES_HOST_MEMORY;
+	/* An emulated device before Pascal has none, so that the code without pools is tested. */
 	if (cuda_info_device_attribute_or(info->index, cudaDevAttrMemoryPoolsSupported, 0) &&
-	    !cuda_info_lacks_pools(capability))
+	    !(cuda_device_emulated_capability() && capability < 60))
 		mask |= DEVICE_HAS_POOLS;
 	/* Without NCCL, collectives copy through host memory. */
 	if (nccl_serves(capability, NULL) == STATUS_OK ||
@@ -93,25 +88,11 @@ static void cuda_info_emulate_capability(struct device_info *info, int capabilit
 		 " (code of %d.%d)", info->capability_major, info->capability_minor);
 }
 
-static int cuda_info_active_nvlinks(nvmlDevice_t device)
-{
-	int count = 0;
-
-	for (unsigned link = 0; link < NVML_LINKS_AT_MOST; link++) {
-		int active = NVML_FEATURE_DISABLED;
-
-		if (!NVML_OK(nvmlDeviceGetNvLinkState, device, link, &active))
-			break;
-		count += active == NVML_FEATURE_ENABLED;
-	}
-	return count;
-}
-
 static void cuda_info_ask_nvml(struct device_info *info)
 {
 	nvmlDevice_t device = nvml_device(info->pci);
 	struct nvml_memory memory;
-	unsigned value;
+	unsigned value, links;
 	int mode, pending;
 
 	if (!device)
@@ -129,7 +110,8 @@ static void cuda_info_ask_nvml(struct device_info *info)
 	info->ecc = NVML_OK(nvmlDeviceGetEccMode, device, &mode, &pending)
 			    ? mode == NVML_FEATURE_ENABLED
 			    : -1;
-	info->nvlink_count = cuda_info_active_nvlinks(device);
+	nvml_links(device, &links);
+	info->nvlink_count = (int)links;
 	if (!NVML_OK(nvmlDeviceGetSerial, device, info->serial, sizeof(info->serial)))
 		info->serial[0] = '\0';
 	if (!NVML_OK(nvmlDeviceGetVbiosVersion, device, info->vbios, sizeof(info->vbios)))

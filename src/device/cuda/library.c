@@ -12,17 +12,6 @@
 
 #include "base/memory.h"
 
-static void cuda_library_remember_path(struct library *library)
-{
-	struct link_map *map = NULL;
-	char real[PATH_MAX];
-
-	if (dlinfo(library->handle, RTLD_DI_LINKMAP, &map) != 0 || !map)
-		return;
-	snprintf(library->path, sizeof(library->path), "%.255s",
-		 realpath(map->l_name, real) ? real : map->l_name);
-}
-
 static bool library_open_file(struct library *library, const char *file)
 {
 	library->handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
@@ -42,8 +31,16 @@ static bool library_open_in(struct library *library, const char *folder, size_t 
 	return access(file, R_OK) == 0 && library_open_file(library, file);
 }
 
-static bool library_open_in_list(struct library *library, const char *list)
+/* In the search order of library.h. */
+static bool library_find(struct library *library)
 {
+	static const char *const patterns[] = { "/usr/local/cuda/lib64", "/usr/local/cuda*/lib64",
+						"/usr/local/cuda*/targets/*/lib" };
+	const char *list = getenv("GPUPROOF_LIBRARY_PATH"), *home = getenv("CUDA_HOME");
+	char folder[PATH_MAX];
+	bool opened = false;
+	glob_t found;
+
 	while (list && *list) {
 		size_t length = strcspn(list, ":");
 
@@ -51,42 +48,32 @@ static bool library_open_in_list(struct library *library, const char *list)
 			return true;
 		list += length + (list[length] == ':');
 	}
-	return false;
-}
-
-static bool library_open_in_pattern(struct library *library, const char *pattern)
-{
-	glob_t found;
-	bool opened = false;
-
-	if (glob(pattern, 0, NULL, &found) != 0)
-		return false;
-	for (size_t i = 0; i < found.gl_pathc && !opened; i++)
-		opened = library_open_in(library, found.gl_pathv[i], strlen(found.gl_pathv[i]));
-	globfree(&found);
+	if (library_open_file(library, library->soname))
+		return true;
+	if (home && *home) {
+		snprintf(folder, sizeof(folder), "%s/lib64", home);
+		opened = library_open_in(library, folder, strlen(folder));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(patterns) && !opened; i++) {
+		if (glob(patterns[i], 0, NULL, &found) != 0)
+			continue;
+		for (size_t k = 0; k < found.gl_pathc && !opened; k++)
+			opened = library_open_in(library, found.gl_pathv[k],
+						 strlen(found.gl_pathv[k]));
+		globfree(&found);
+	}
 	return opened;
 }
 
-static bool cuda_library_open_in_toolkits(struct library *library)
+/* Sets the path of the opened file, and the function pointers. */
+static void library_read(struct library *library)
 {
-	static const char *const patterns[] = { "/usr/local/cuda/lib64", "/usr/local/cuda*/lib64",
-						"/usr/local/cuda*/targets/*/lib" };
-	const char *home = getenv("CUDA_HOME");
-	char folder[PATH_MAX];
+	struct link_map *map = NULL;
+	char real[PATH_MAX];
 
-	if (home && *home) {
-		snprintf(folder, sizeof(folder), "%s/lib64", home);
-		if (library_open_in(library, folder, strlen(folder)))
-			return true;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
-		if (library_open_in_pattern(library, patterns[i]))
-			return true;
-	return false;
-}
-
-static void library_find_symbols(struct library *library)
-{
+	if (dlinfo(library->handle, RTLD_DI_LINKMAP, &map) == 0 && map)
+		snprintf(library->path, sizeof(library->path), "%.255s",
+			 realpath(map->l_name, real) ? real : map->l_name);
 	for (size_t i = 0; i < library->symbol_count; i++) {
 		const struct library_symbol *symbol = &library->symbols[i];
 		void *address = dlsym(library->handle, symbol->name);
@@ -104,12 +91,8 @@ enum status library_open(struct library *library, struct error *err)
 {
 	if (!library->tried) {
 		library->tried = true;
-		if (library_open_in_list(library, getenv("GPUPROOF_LIBRARY_PATH")) ||
-		    library_open_file(library, library->soname) ||
-		    cuda_library_open_in_toolkits(library)) {
-			cuda_library_remember_path(library);
-			library_find_symbols(library);
-		}
+		if (library_find(library))
+			library_read(library);
 	}
 	if (library->handle)
 		return STATUS_OK;

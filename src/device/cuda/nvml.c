@@ -38,10 +38,24 @@ enum status nvml_open(struct error *err)
 
 nvmlDevice_t nvml_device(const char *pci)
 {
-	nvmlDevice_t device = NULL;
+	nvmlDevice_t device;
 
-	if (nvml_open(NULL) != STATUS_OK ||
-	    nvml.nvmlDeviceGetHandleByPciBusId_v2(pci, &device) != NVML_SUCCESS)
-		return NULL;
-	return device;
+	return nvml_open(NULL) == STATUS_OK &&
+			       NVML_OK(nvmlDeviceGetHandleByPciBusId_v2, pci, &device)
+		       ? device
+		       : NULL;
+}
+
+unsigned nvml_links(nvmlDevice_t device, unsigned *active)
+{
+	unsigned links = 0;
+	int state;
+
+	*active = 0;
+	while (links < NVML_LINKS_AT_MOST &&
+	       NVML_OK(nvmlDeviceGetNvLinkState, device, links, &state)) {
+		*active += state == NVML_FEATURE_ENABLED;
+		links++;
+	}
+	return links;
 }

@@ -129,6 +129,9 @@ enum status nvml_open(struct error *err);
  */
 nvmlDevice_t nvml_device(const char *pci);
 
+/* Number of NVLink links that the device has, and how many of them are active. */
+unsigned nvml_links(nvmlDevice_t device, unsigned *active);
+
 /* True if the driver's NVML has the function and it succeeds for this device. */
 #define NVML_OK(function, ...) (nvml.function && nvml.function(__VA_ARGS__) == NVML_SUCCESS)
 

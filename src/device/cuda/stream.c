@@ -94,7 +94,7 @@ enum status cuda_gate_open(struct stream *stream, struct error *err)
 			 units_format(gate->timeout_seconds, "s", limit, sizeof(limit)));
 }
 
-void cuda_stream_gate_release(struct cuda_stream *stream)
+static void cuda_stream_gate_release(struct cuda_stream *stream)
 {
 	struct gate *gate = stream->gate;
 
@@ -108,11 +108,6 @@ void cuda_stream_gate_release(struct cuda_stream *stream)
 	stream->gate = NULL;
 }
 
-static struct cuda_stream *cuda_stream_of(struct stream *stream)
-{
-	return (struct cuda_stream *)stream;
-}
-
 static struct cuda_event *cuda_stream_event(struct event *event)
 {
 	return (struct cuda_event *)event;
@@ -123,7 +118,7 @@ cudaStream_t cuda_stream_handle(struct stream *stream)
 	struct error ignored = ERROR_NONE; /* a launch on the wrong device fails by itself */
 
 	cuda_device_use(stream->device, &ignored);
-	return cuda_stream_of(stream)->handle;
+	return ((struct cuda_stream *)stream)->handle;
 }
 
 int cuda_stream_multiprocessors(const struct stream *stream)
@@ -202,48 +197,42 @@ enum status cuda_stream_create(struct device *device, bool high_priority, struct
 
 enum status cuda_stream_native(struct stream *stream, void **out, struct error *err)
 {
-	*out = (void *)cuda_stream_of(stream)->handle;
+	*out = (void *)((struct cuda_stream *)stream)->handle;
 	return cuda_device_use(stream->device, err);
 }
 
 void cuda_stream_destroy(struct stream *stream)
 {
-	struct error ignored = ERROR_NONE;
+	struct cuda_stream *s = (struct cuda_stream *)stream;
 
-	if (!stream)
+	if (!s)
 		return;
-	cuda_device_use(stream->device, &ignored);
-	cuda_stream_gate_release(cuda_stream_of(stream));
-	cudaStreamSynchronize(cuda_stream_of(stream)->handle);
-	blas_gemm_context_free(cuda_stream_of(stream)->cublas);
-	lt_context_free(cuda_stream_of(stream)->lt);
-	cudnn_handle_free(cuda_stream_of(stream)->cudnn);
-	cudaStreamDestroy(cuda_stream_of(stream)->handle);
+	cuda_stream_handle(stream); /* makes the device current */
+	cuda_stream_gate_release(s);
+	cudaStreamSynchronize(s->handle);
+	blas_gemm_context_free(s->cublas);
+	lt_context_free(s->lt);
+	cudnn_handle_free(s->cudnn);
+	cudaStreamDestroy(s->handle);
 	cudaGetLastError();
-	free(cuda_stream_of(stream));
+	free(s);
 }
 
 enum status cuda_stream_synchronize(struct stream *stream, struct error *err)
 {
-	enum status status = cuda_device_use(stream->device, err);
+	enum status status = cuda_device_check(cudaStreamSynchronize(cuda_stream_handle(stream)),
+					       "cudaStreamSynchronize", err);
 
-	if (status == STATUS_OK)
-		status = cuda_device_check(cudaStreamSynchronize(cuda_stream_of(stream)->handle),
-					   "cudaStreamSynchronize", err);
-	if (status == STATUS_OK)
-		status = nccl_communicators_check((struct cuda_device *)stream->device, err);
-	return status;
+	return status == STATUS_OK
+		       ? nccl_communicators_check((struct cuda_device *)stream->device, err)
+		       : status;
 }
 
 enum status cuda_stream_wait(struct stream *stream, struct event *event, struct error *err)
 {
-	enum status status = cuda_device_use(stream->device, err);
-
-	if (status == STATUS_OK)
-		status = cuda_device_check(cudaStreamWaitEvent(cuda_stream_of(stream)->handle,
-							       cuda_stream_event(event)->handle, 0),
-					   "cudaStreamWaitEvent", err);
-	return status;
+	return cuda_device_check(cudaStreamWaitEvent(cuda_stream_handle(stream),
+						     cuda_stream_event(event)->handle, 0),
+				 "cudaStreamWaitEvent", err);
 }
 
 enum status cuda_event_create(struct device *device, struct event **out, struct error *err)
@@ -273,13 +262,9 @@ void cuda_event_destroy(struct event *event)
 
 enum status cuda_event_record(struct event *event, struct stream *stream, struct error *err)
 {
-	enum status status = cuda_device_use(stream->device, err);
-
-	if (status == STATUS_OK)
-		status = cuda_device_check(cudaEventRecord(cuda_stream_event(event)->handle,
-							   cuda_stream_of(stream)->handle),
-					   "cudaEventRecord", err);
-	return status;
+	return cuda_device_check(cudaEventRecord(cuda_stream_event(event)->handle,
+						 cuda_stream_handle(stream)),
+				 "cudaEventRecord", err);
 }
 
 enum status cuda_event_synchronize(struct event *event, struct error *err)
@@ -325,51 +310,34 @@ enum status cuda_event_elapsed(struct event *start, struct event *end, double *s
 enum status cuda_copy(struct stream *stream, void *to, const void *from, size_t bytes,
 		      struct error *err)
 {
-	enum status status = cuda_device_use(stream->device, err);
-
-	if (status == STATUS_OK)
-		status = cuda_device_check_size(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault,
-								cuda_stream_of(stream)->handle),
-						"cudaMemcpyAsync", bytes, err);
-	return status;
+	return cuda_device_check_size(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault,
+						      cuda_stream_handle(stream)),
+				      "cudaMemcpyAsync", bytes, err);
 }
 
 enum status cuda_copy_peer(struct stream *stream, void *to, struct device *to_device,
 			   const void *from, struct device *from_device, size_t bytes,
 			   struct error *err)
 {
-	enum status status = cuda_device_use(stream->device, err);
-
-	if (status == STATUS_OK)
-		status = cuda_device_check_size(cudaMemcpyPeerAsync(to, to_device->info.index, from,
-								    from_device->info.index, bytes,
-								    cuda_stream_of(stream)->handle),
-						"cudaMemcpyPeerAsync", bytes, err);
-	return status;
+	return cuda_device_check_size(cudaMemcpyPeerAsync(to, to_device->info.index, from,
+							  from_device->info.index, bytes,
+							  cuda_stream_handle(stream)),
+				      "cudaMemcpyPeerAsync", bytes, err);
 }
 
 enum status cuda_copy_rows(struct stream *stream, void *to, size_t to_stride, const void *from,
 			   size_t from_stride, size_t row_bytes, size_t rows, struct error *err)
 {
-	enum status status = cuda_device_use(stream->device, err);
-
-	if (status == STATUS_OK)
-		status = cuda_device_check_size(cudaMemcpy2DAsync(to, to_stride, from, from_stride,
-								  row_bytes, rows,
-								  cudaMemcpyDeviceToDevice,
-								  cuda_stream_of(stream)->handle),
-						"cudaMemcpy2DAsync", row_bytes * rows, err);
-	return status;
+	return cuda_device_check_size(cudaMemcpy2DAsync(to, to_stride, from, from_stride, row_bytes,
+							rows, cudaMemcpyDeviceToDevice,
+							cuda_stream_handle(stream)),
+				      "cudaMemcpy2DAsync", row_bytes * rows, err);
 }
 
 enum status cuda_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
 			    struct error *err)
 {
-	enum status status = cuda_device_use(stream->device, err);
-
-	if (status == STATUS_OK)
-		status = cuda_device_check_size(cudaMemsetAsync(memory, byte, bytes,
-								cuda_stream_of(stream)->handle),
-						"cudaMemsetAsync", bytes, err);
-	return status;
+	return cuda_device_check_size(cudaMemsetAsync(memory, byte, bytes,
+						      cuda_stream_handle(stream)),
+				      "cudaMemsetAsync", bytes, err);
 }

@@ -24,17 +24,6 @@ static int64_t cuda_telemetry_ecc_errors(nvmlDevice_t device, int type)
 		       : -1;
 }
 
-/* Newer drivers call throttle reasons "event reasons"; the bits are the same. */
-static int64_t cuda_telemetry_throttle_reasons(nvmlDevice_t device)
-{
-	unsigned long long mask;
-
-	if (NVML_OK(nvmlDeviceGetCurrentClocksEventReasons, device, &mask) ||
-	    NVML_OK(nvmlDeviceGetCurrentClocksThrottleReasons, device, &mask))
-		return (int64_t)mask;
-	return -1;
-}
-
 /*
  * Replays, recoveries and CRC errors of every active link. Newer generations count some of them
  * elsewhere: a counter that the driver does not know adds nothing; -1 if it knows none.
@@ -138,6 +127,7 @@ static void cuda_telemetry_ask_power(nvmlDevice_t handle, const struct device_in
 static void cuda_telemetry_ask_quick(nvmlDevice_t handle, const struct device_info *info,
 				     struct telemetry *out)
 {
+	unsigned long long mask;
 	unsigned value;
 
 	*out = (struct telemetry){ .ecc_corrected = -1,
@@ -155,7 +145,12 @@ static void cuda_telemetry_ask_quick(nvmlDevice_t handle, const struct device_in
 		NVML_OK(nvmlDeviceGetTemperature, handle, NVML_TEMPERATURE_GPU, &value)
 			? value
 			: (double)NAN;
-	out->throttle_reasons = cuda_telemetry_throttle_reasons(handle);
+	/* Newer drivers call throttle reasons "event reasons"; the bits are the same. */
+	out->throttle_reasons =
+		NVML_OK(nvmlDeviceGetCurrentClocksEventReasons, handle, &mask) ||
+				NVML_OK(nvmlDeviceGetCurrentClocksThrottleReasons, handle, &mask)
+			? (int64_t)mask
+			: -1;
 }
 
 enum status cuda_telemetry_quick(struct device *device, struct telemetry *out, struct error *err)

@@ -3,7 +3,7 @@
  * rejects it; from 5.0 on cublasGemmEx, which uses tensor cores if available (7.0). Or the
  * algorithm that a search chose.
  */
-#include "device/cuda/blas/gemm_types.h"
+#include "device/cuda/blas/cublas.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -59,27 +59,25 @@ static enum status blas_gemm_context_new(struct cuda_stream *stream, struct cubl
 	status = cuda_device_check_size(cudaMalloc(&context->workspace, workspace),
 					"cudaMalloc for cuBLAS' workspace", workspace, err);
 	if (status == STATUS_OK)
-		status = gemm_types_check(cublas.cublasCreate_v2(&context->handle), "cublasCreate",
-					  err);
+		status =
+			cublas_check(cublas.cublasCreate_v2(&context->handle), "cublasCreate", err);
 	/* Order matters: setting the stream resets cuBLAS' workspace. */
 	if (status == STATUS_OK)
-		status =
-			gemm_types_check(cublas.cublasSetStream_v2(context->handle, stream->handle),
-					 "cublasSetStream", err);
+		status = cublas_check(cublas.cublasSetStream_v2(context->handle, stream->handle),
+				      "cublasSetStream", err);
 	if (status == STATUS_OK)
-		status = gemm_types_check(cublas.cublasSetWorkspace_v2(context->handle,
-								       context->workspace,
-								       workspace),
-					  "cublasSetWorkspace", err);
+		status = cublas_check(cublas.cublasSetWorkspace_v2(context->handle,
+								   context->workspace, workspace),
+				      "cublasSetWorkspace", err);
 	/*
 	 * By default cuBLAS may add parts of a long sum in the storage format: on an H200, FP16 and
 	 * BF16 GEMMs then exceed the error bound of FP32 accumulation.
 	 */
 	if (status == STATUS_OK)
-		status = gemm_types_check(cublas.cublasSetMathMode(context->handle,
-								   blas_gemm_math_mode(
-									   stream->base.device)),
-					  "cublasSetMathMode", err);
+		status = cublas_check(cublas.cublasSetMathMode(context->handle,
+							       blas_gemm_math_mode(
+								       stream->base.device)),
+				      "cublasSetMathMode", err);
 	if (status != STATUS_OK) {
 		blas_gemm_context_free(context);
 		return status;
@@ -88,26 +86,24 @@ static enum status blas_gemm_context_new(struct cuda_stream *stream, struct cubl
 	return STATUS_OK;
 }
 
-static bool blas_gemm_fits_int(int64_t a, int64_t b, int64_t c)
-{
-	return a >= 0 && b >= 0 && c >= 0 && a <= INT_MAX && b <= INT_MAX && c <= INT_MAX;
-}
-
 static enum status blas_gemm_check_request(const struct device *device, const struct gemm *gemm,
 					   struct error *err)
 {
-	if (gemm_types_check_device(device, gemm, err) != STATUS_OK)
+	const int64_t sizes[] = { gemm->m,   gemm->n,   gemm->k,    gemm->lda,
+				  gemm->ldb, gemm->ldc, gemm->batch };
+
+	if (cublas_check_device(device, gemm, err) != STATUS_OK)
 		return err->status;
 	if (gemm->precision == PRECISION_FP8)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "cublasGemmEx has no FP8 GEMM; use cuBLASLt (implementation lt)");
-	if (!blas_gemm_fits_int(gemm->m, gemm->n, gemm->k) ||
-	    !blas_gemm_fits_int(gemm->lda, gemm->ldb, gemm->ldc) || gemm->batch > INT_MAX)
-		return error_set(err, STATUS_UNSUPPORTED,
-				 "cublasGemmEx accepts sizes up to %d; requested: %lld x %lld x "
-				 "%lld",
-				 INT_MAX, (long long)gemm->m, (long long)gemm->n,
-				 (long long)gemm->k);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		if (sizes[i] < 0 || sizes[i] > INT_MAX)
+			return error_set(err, STATUS_UNSUPPORTED,
+					 "cublasGemmEx accepts sizes up to %d; requested: %lld x "
+					 "%lld x %lld",
+					 INT_MAX, (long long)gemm->m, (long long)gemm->n,
+					 (long long)gemm->k);
 	return STATUS_OK;
 }
 
@@ -118,23 +114,23 @@ static cublasOperation_t blas_gemm_transpose(bool yes)
 
 static cublasStatus_t blas_gemm_multiply(cublasHandle_t handle, const struct gemm *g)
 {
-	const struct gemm_types *t = gemm_types(g->precision);
+	const struct gemm_types *t = cublas_types(g->precision);
 	cublasOperation_t op_a = blas_gemm_transpose(g->transpose_a),
 			  op_b = blas_gemm_transpose(g->transpose_b);
 	int m = (int)g->m, n = (int)g->n, k = (int)g->k;
 	int lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
 	struct gemm_scalars x;
 
-	gemm_types_scalars(g, &x);
-	if (gemm_types_batch(g) == 1)
+	cublas_scalars_of(g, &x);
+	if (cublas_batch(g) == 1)
 		return cublas.cublasGemmEx(handle, op_a, op_b, m, n, k, &x.alpha, g->a, t->operand,
 					   lda, g->b, t->operand, ldb, &x.beta, g->c,
-					   gemm_result_type(g), ldc, t->compute,
+					   cublas_result_type(g), ldc, t->compute,
 					   CUBLAS_GEMM_DEFAULT);
 	return cublas.cublasGemmStridedBatchedEx(handle, op_a, op_b, m, n, k, &x.alpha, g->a,
 						 t->operand, lda, g->stride_a, g->b, t->operand,
 						 ldb, g->stride_b, &x.beta, g->c,
-						 gemm_result_type(g), ldc, g->stride_c,
+						 cublas_result_type(g), ldc, g->stride_c,
 						 (int)g->batch, t->compute, CUBLAS_GEMM_DEFAULT);
 }
 
@@ -147,14 +143,14 @@ static cublasStatus_t blas_gemm_multiply_stored(cublasHandle_t handle, const str
 	int64_t result_bytes = g->wide ? 4 : 2;
 	cublasStatus_t result = CUBLAS_STATUS_SUCCESS;
 
-	for (int64_t i = 0; i < gemm_types_batch(g) && result == CUBLAS_STATUS_SUCCESS; i++)
+	for (int64_t i = 0; i < cublas_batch(g) && result == CUBLAS_STATUS_SUCCESS; i++)
 		result = cublas.cublasSgemmEx(handle, blas_gemm_transpose(g->transpose_a),
 					      blas_gemm_transpose(g->transpose_b), (int)g->m,
 					      (int)g->n, (int)g->k, &alpha, a + i * g->stride_a * 2,
 					      CUDA_R_16F, (int)g->lda, b + i * g->stride_b * 2,
 					      CUDA_R_16F, (int)g->ldb, &beta,
 					      c + i * g->stride_c * result_bytes,
-					      gemm_result_type(g), (int)g->ldc);
+					      cublas_result_type(g), (int)g->ldc);
 	return result;
 }
 
@@ -164,11 +160,9 @@ enum status cuda_gemm(struct stream *stream, const struct gemm *gemm, struct err
 	int capability = architecture_capability_number(&stream->device->info);
 	enum status status;
 
-	if (gemm->searched)
-		return lt_multiply(s, gemm, err);
 	/* cublasGemmEx has no epilogues. */
-	if (gemm->epilogue != EPILOGUE_NONE)
-		return lt_multiply_first(s, gemm, err);
+	if (gemm->searched || gemm->epilogue != EPILOGUE_NONE)
+		return lt_multiply(s, gemm, err);
 	status = blas_gemm_check_request(stream->device, gemm, err);
 	if (status == STATUS_OK)
 		status = cuda_device_use(stream->device, err);
@@ -177,11 +171,11 @@ enum status cuda_gemm(struct stream *stream, const struct gemm *gemm, struct err
 	if (status != STATUS_OK)
 		return status;
 	if (architecture_stores_half_only(capability, gemm->precision))
-		status = gemm_types_check(blas_gemm_multiply_stored(s->cublas->handle, gemm),
-					  "cublasSgemmEx", err);
+		status = cublas_check(blas_gemm_multiply_stored(s->cublas->handle, gemm),
+				      "cublasSgemmEx", err);
 	else
-		status = gemm_types_check(blas_gemm_multiply(s->cublas->handle, gemm),
-					  "cublasGemmEx", err);
+		status = cublas_check(blas_gemm_multiply(s->cublas->handle, gemm), "cublasGemmEx",
+				      err);
 	if (status == STATUS_OK)
 		cuda_backend_path("gemm", architecture_gemm_path(capability, gemm->precision));
 	return status;

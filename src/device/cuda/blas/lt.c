@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "device/autotune.h"
-#include "device/cuda/blas/gemm_types.h"
+#include "device/cuda/blas/cublas.h"
 
 /* Widest access of an algorithm: larger alignment of operands makes no difference. */
 #define LT_ALIGNMENT 16
@@ -54,8 +54,8 @@ static enum status lt_context_new(struct cuda_stream *stream, struct error *err)
 	status = cuda_device_check_size(cudaMalloc(&context->workspace, bytes),
 					"cudaMalloc for cuBLASLt's workspace", bytes, err);
 	if (status == STATUS_OK)
-		status = gemm_types_check(cublaslt.cublasLtCreate(&context->handle),
-					  "cublasLtCreate", err);
+		status = cublas_check(cublaslt.cublasLtCreate(&context->handle), "cublasLtCreate",
+				      err);
 	if (status == STATUS_OK)
 		stream->lt = context;
 	else
@@ -63,13 +63,8 @@ static enum status lt_context_new(struct cuda_stream *stream, struct error *err)
 	return status;
 }
 
-static bool cublas_lt_same_alignment(const struct gemm *a, const struct gemm *b)
-{
-	return lt_alignment(a->a) == lt_alignment(b->a) &&
-	       lt_alignment(a->b) == lt_alignment(b->b) && lt_alignment(a->c) == lt_alignment(b->c);
-}
-
-static bool lt_same_shape(const struct gemm *a, const struct gemm *b)
+/* True if an algorithm for one serves the other: equal in shape, kind and alignment. */
+static bool lt_same_product(const struct gemm *a, const struct gemm *b)
 {
 	return a->precision == b->precision && a->wide == b->wide &&
 	       memcmp(&a->fp8, &b->fp8, sizeof(a->fp8)) == 0 && a->scale_a == b->scale_a &&
@@ -77,40 +72,18 @@ static bool lt_same_shape(const struct gemm *a, const struct gemm *b)
 	       a->transpose_b == b->transpose_b && a->m == b->m && a->n == b->n && a->k == b->k &&
 	       a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
 	       a->epilogue == b->epilogue && a->multiprocessors == b->multiprocessors &&
-	       (a->beta != 0) == (b->beta != 0) && gemm_types_batch(a) == gemm_types_batch(b) &&
+	       (a->beta != 0) == (b->beta != 0) && cublas_batch(a) == cublas_batch(b) &&
 	       a->stride_a == b->stride_a && a->stride_b == b->stride_b &&
-	       a->stride_c == b->stride_c;
+	       a->stride_c == b->stride_c && lt_alignment(a->a) == lt_alignment(b->a) &&
+	       lt_alignment(a->b) == lt_alignment(b->b) && lt_alignment(a->c) == lt_alignment(b->c);
 }
 
 static struct lt_chosen *lt_find_chosen(const struct lt_context *context, const struct gemm *gemm)
 {
 	for (size_t i = 0; context && i < context->count; i++)
-		if (lt_same_shape(gemm, &context->chosen[i].product.gemm) &&
-		    cublas_lt_same_alignment(gemm, &context->chosen[i].product.gemm))
+		if (lt_same_product(gemm, &context->chosen[i].product.gemm))
 			return &context->chosen[i];
 	return NULL;
-}
-
-/* Entry for the choice of a GEMM; its description is built there. */
-static enum status lt_place_for(struct lt_context *context, const struct gemm *gemm,
-				struct lt_chosen **out, struct error *err)
-{
-	struct lt_chosen *chosen = lt_find_chosen(context, gemm);
-
-	if (!chosen) {
-		ARRAY_GROW(context->chosen, context->count, context->capacity);
-		chosen = &context->chosen[context->count++];
-		*chosen = (struct lt_chosen){ 0 };
-	}
-	lt_product_release(&chosen->product);
-	*out = chosen;
-	return lt_product_init(&chosen->product, gemm, err);
-}
-
-static void lt_forget_chosen(struct lt_context *context, struct lt_chosen *chosen)
-{
-	lt_product_release(&chosen->product);
-	*chosen = context->chosen[--context->count];
 }
 
 /* Thread block clusters to try instead of an algorithm's own. */
@@ -200,14 +173,6 @@ static void lt_algorithm_describe(const cublasLtMatmulAlgo_t *algorithm, char *o
 	text_release(&text);
 }
 
-static bool lt_set_attribute(cublasLtMatmulAlgo_t *algorithm,
-			     cublasLtMatmulAlgoConfigAttributes_t attribute, const void *value,
-			     size_t size)
-{
-	return cublaslt.cublasLtMatmulAlgoConfigSetAttribute(algorithm, attribute, value, size) ==
-	       CUBLAS_STATUS_SUCCESS;
-}
-
 static bool cublas_lt_turn_swizzle(cublasLtMatmulAlgo_t *algorithm)
 {
 	uint32_t supported = 0, value;
@@ -221,8 +186,10 @@ static bool cublas_lt_turn_swizzle(cublasLtMatmulAlgo_t *algorithm)
 	    !lt_search_read_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &value))
 		return false;
 	value = !value;
-	return lt_set_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &value,
-				sizeof(value));
+	return cublaslt.cublasLtMatmulAlgoConfigSetAttribute(algorithm,
+							     CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING,
+							     &value, sizeof(value)) ==
+	       CUBLAS_STATUS_SUCCESS;
 }
 
 /* Algorithms for older devices have no clusters: 0. */
@@ -238,19 +205,11 @@ static bool cublas_lt_change_cluster(cublasLtMatmulAlgo_t *algorithm, int cluste
 	if (!lt_search_read_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, &own) ||
 	    own == 0 || own == shapes[cluster])
 		return false;
-	return lt_set_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, &shapes[cluster],
-				sizeof(shapes[cluster]));
-}
-
-/*
- * Creates a variant with the other order of tiles (`swizzle`) and another cluster (0 to LT_CLUSTERS
- * - 1; -1: its own). False if it would be identical; the library may still reject a variant.
- */
-static bool lt_algorithm_vary(cublasLtMatmulAlgo_t *algorithm, bool swizzle, int cluster)
-{
-	if (swizzle && !cublas_lt_turn_swizzle(algorithm))
-		return false;
-	return cluster < 0 || cublas_lt_change_cluster(algorithm, cluster);
+	return cublaslt.cublasLtMatmulAlgoConfigSetAttribute(algorithm,
+							     CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID,
+							     &shapes[cluster],
+							     sizeof(shapes[cluster])) ==
+	       CUBLAS_STATUS_SUCCESS;
 }
 
 /* Number requested from the heuristic, which rarely has more. */
@@ -265,7 +224,7 @@ static enum status cublas_lt_preference_new(const struct lt_context *context, co
 {
 	/*
 	 * Partial sums over k are stored in the accumulation format, as with cublasGemmEx: see
-	 * context_new() there.
+	 * blas_gemm_context_new().
 	 */
 	uint32_t reductions = precision_result_bytes(g->precision) >= 4
 				      ? CUBLASLT_REDUCTION_SCHEME_MASK
@@ -279,8 +238,8 @@ static enum status cublas_lt_preference_new(const struct lt_context *context, co
 		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
 	};
 
-	if (gemm_types_check(cublaslt.cublasLtMatmulPreferenceCreate(out),
-			     "cublasLtMatmulPreferenceCreate", err) != STATUS_OK)
+	if (cublas_check(cublaslt.cublasLtMatmulPreferenceCreate(out),
+			 "cublasLtMatmulPreferenceCreate", err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < ARRAY_SIZE(aligned); i++)
 		cublaslt.cublasLtMatmulPreferenceSetAttribute(*out, aligned[i], &alignments[i],
@@ -288,11 +247,10 @@ static enum status cublas_lt_preference_new(const struct lt_context *context, co
 	cublaslt.cublasLtMatmulPreferenceSetAttribute(*out,
 						      CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
 						      &reductions, sizeof(reductions));
-	return gemm_types_check(cublaslt.cublasLtMatmulPreferenceSetAttribute(
-					*out, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-					&context->workspace_bytes,
-					sizeof(context->workspace_bytes)),
-				"cublasLtMatmulPreferenceSetAttribute", err);
+	return cublas_check(cublaslt.cublasLtMatmulPreferenceSetAttribute(
+				    *out, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+				    &context->workspace_bytes, sizeof(context->workspace_bytes)),
+			    "cublasLtMatmulPreferenceSetAttribute", err);
 }
 
 /* State of a search. */
@@ -328,7 +286,7 @@ static enum status cublas_lt_find_offers(struct lt_search *s, struct error *err)
 					  ? " ; on many GPUs, FP8 needs transposes = tn"
 					  : "");
 		else
-			gemm_types_check(result, "cublasLtMatmulAlgoGetHeuristic", err);
+			cublas_check(result, "cublasLtMatmulAlgoGetHeuristic", err);
 	}
 	if (preference)
 		cublaslt.cublasLtMatmulPreferenceDestroy(preference);
@@ -336,6 +294,10 @@ static enum status cublas_lt_find_offers(struct lt_search *s, struct error *err)
 	return err->status;
 }
 
+/*
+ * Adds a variant of an offered algorithm with the other order of tiles (`swizzle`) and another
+ * cluster (0 to LT_CLUSTERS - 1; -1: its own), unless it is identical or the library rejects it.
+ */
 static void cublas_lt_add_variant(struct lt_search *s, size_t offer, bool swizzle, int cluster)
 {
 	const struct lt_product *p = s->product;
@@ -343,7 +305,8 @@ static void cublas_lt_add_variant(struct lt_search *s, size_t offer, bool swizzl
 	cublasLtMatmulAlgo_t algorithm = s->found[offer].algo;
 	cublasLtMatmulHeuristicResult_t checked;
 
-	if (!lt_algorithm_vary(&algorithm, swizzle, cluster) ||
+	if ((swizzle && !cublas_lt_turn_swizzle(&algorithm)) ||
+	    (cluster >= 0 && !cublas_lt_change_cluster(&algorithm, cluster)) ||
 	    cublaslt.cublasLtMatmulAlgoCheck(context->handle, p->operation, p->a, p->b, p->c, p->c,
 					     &algorithm, &checked) != CUBLAS_STATUS_SUCCESS ||
 	    checked.workspaceSize > context->workspace_bytes)
@@ -353,23 +316,6 @@ static void cublas_lt_add_variant(struct lt_search *s, size_t offer, bool swizzl
 			return;
 	s->found[s->count] = checked;
 	s->found[s->count++].algo = algorithm;
-}
-
-/*
- * Adds variants after the offered algorithms, in their order: first other tile orders, then other
- * clusters.
- */
-static void cublas_lt_add_variants(struct lt_search *s)
-{
-	size_t offers = s->count;
-
-	for (size_t i = 0; i < offers; i++)
-		cublas_lt_add_variant(s, i, true, -1);
-	for (size_t i = 0; i < offers; i++)
-		for (int cluster = 0; cluster < LT_CLUSTERS; cluster++) {
-			cublas_lt_add_variant(s, i, false, cluster);
-			cublas_lt_add_variant(s, i, true, cluster);
-		}
 }
 
 /*
@@ -386,9 +332,9 @@ static enum status lt_search_time_batch(struct lt_search *s, size_t candidate, u
 	for (unsigned i = 0; i < batch; i++) {
 		struct error refusal = ERROR_NONE;
 
-		if (gemm_types_check(lt_product_multiply(s->stream, s->product, &s->product->gemm,
-							 &s->found[candidate].algo),
-				     "cublasLtMatmul", &refusal) != STATUS_OK)
+		if (cublas_check(lt_product_multiply(s->stream, s->product, &s->product->gemm,
+						     &s->found[candidate].algo),
+				 "cublasLtMatmul", &refusal) != STATUS_OK)
 			return error_set(err, STATUS_UNSUPPORTED, "%s", refusal.message);
 	}
 	if (cuda_device_check(cudaEventRecord(s->end, s->stream->handle), "cudaEventRecord", err) !=
@@ -428,10 +374,19 @@ static enum status lt_search_fastest(struct lt_search *s, const struct autotune_
 				     struct error *err)
 {
 	struct autotune_result fastest;
+	size_t offers;
 
 	if (cublas_lt_find_offers(s, err) != STATUS_OK)
 		return err->status;
-	cublas_lt_add_variants(s);
+	/* Variants follow the offers, in their order: first other tile orders, then clusters. */
+	offers = s->count;
+	for (size_t i = 0; i < offers; i++)
+		cublas_lt_add_variant(s, i, true, -1);
+	for (size_t i = 0; i < offers; i++)
+		for (int cluster = 0; cluster < LT_CLUSTERS; cluster++) {
+			cublas_lt_add_variant(s, i, false, cluster);
+			cublas_lt_add_variant(s, i, true, cluster);
+		}
 	if (cuda_device_check(cudaEventCreate(&s->start), "cudaEventCreate", err) != STATUS_OK ||
 	    cuda_device_check(cudaEventCreate(&s->end), "cudaEventCreate", err) != STATUS_OK ||
 	    autotune(s->count, rules, lt_time_candidate, s, &fastest, err) != STATUS_OK)
@@ -447,31 +402,14 @@ static enum status lt_search_fastest(struct lt_search *s, const struct autotune_
 	return STATUS_OK;
 }
 
-static enum status lt_search(struct cuda_stream *stream, struct lt_chosen *chosen,
-			     const struct autotune_rules *rules, struct gemm_choice *out,
-			     struct error *err)
-{
-	struct lt_search *state = xcalloc(1, sizeof(*state));
-	enum status status;
-
-	state->stream = stream;
-	state->product = &chosen->product;
-	status = lt_search_fastest(state, rules, chosen, out, err);
-	if (state->start)
-		cudaEventDestroy(state->start);
-	if (state->end)
-		cudaEventDestroy(state->end);
-	free(state);
-	return status;
-}
-
 enum status cuda_gemm_search(struct stream *stream, const struct gemm *gemm,
 			     const struct autotune_rules *rules, struct gemm_choice *out,
 			     struct error *err)
 {
 	struct cuda_stream *s = (struct cuda_stream *)stream;
+	struct lt_search *search;
 	struct lt_chosen *chosen;
-	enum status status = gemm_types_check_device(stream->device, gemm, err);
+	enum status status = cublas_check_device(stream->device, gemm, err);
 
 	if (status == STATUS_OK)
 		status = cuda_device_use(stream->device, err);
@@ -479,44 +417,48 @@ enum status cuda_gemm_search(struct stream *stream, const struct gemm *gemm,
 		status = lt_context_new(s, err);
 	if (status != STATUS_OK)
 		return status;
-	status = lt_place_for(s->lt, gemm, &chosen, err);
+	chosen = lt_find_chosen(s->lt, gemm);
+	if (!chosen) {
+		ARRAY_GROW(s->lt->chosen, s->lt->count, s->lt->capacity);
+		chosen = &s->lt->chosen[s->lt->count++];
+		*chosen = (struct lt_chosen){ 0 };
+	}
+	lt_product_release(&chosen->product);
+	search = xcalloc(1, sizeof(*search));
+	search->stream = s;
+	search->product = &chosen->product;
+	status = lt_product_init(&chosen->product, gemm, err);
 	if (status == STATUS_OK)
-		status = lt_search(s, chosen, rules, out, err);
-	if (status != STATUS_OK)
-		lt_forget_chosen(s->lt, chosen);
+		status = lt_search_fastest(search, rules, chosen, out, err);
+	if (search->start)
+		cudaEventDestroy(search->start);
+	if (search->end)
+		cudaEventDestroy(search->end);
+	free(search);
+	if (status != STATUS_OK) {
+		lt_product_release(&chosen->product);
+		*chosen = s->lt->chosen[--s->lt->count];
+	}
 	return status;
 }
 
-static enum status lt_multiply_by(struct cuda_stream *stream, const struct gemm *gemm,
-				  const struct lt_chosen *chosen,
-				  const cublasLtMatmulAlgo_t *algorithm, struct error *err)
-{
-	if (cuda_device_use(stream->base.device, err) != STATUS_OK)
-		return err->status;
-	cuda_backend_path("gemm", "cublasLtMatmul");
-	return gemm_types_check(lt_product_multiply(stream, &chosen->product, gemm, algorithm),
-				"cublasLtMatmul", err);
-}
-
 enum status lt_multiply(struct cuda_stream *stream, const struct gemm *gemm, struct error *err)
-{
-	const struct lt_chosen *chosen = lt_find_chosen(stream->lt, gemm);
-
-	if (!chosen)
-		return error_set(err, STATUS_INTERNAL,
-				 "gemm: this GEMM was not autotuned on this stream");
-	return lt_multiply_by(stream, gemm, chosen, &chosen->algorithm, err);
-}
-
-enum status lt_multiply_first(struct cuda_stream *stream, const struct gemm *gemm,
-			      struct error *err)
 {
 	static const struct autotune_rules no_time = { 0 };
 	const struct lt_chosen *chosen = lt_find_chosen(stream->lt, gemm);
 	struct gemm_choice ignored;
 
+	if (!chosen && gemm->searched)
+		return error_set(err, STATUS_INTERNAL,
+				 "gemm: this GEMM was not autotuned on this stream");
 	if (!chosen && cuda_gemm_search(&stream->base, gemm, &no_time, &ignored, err) != STATUS_OK)
 		return err->status;
+	if (cuda_device_use(stream->base.device, err) != STATUS_OK)
+		return err->status;
 	chosen = lt_find_chosen(stream->lt, gemm);
-	return lt_multiply_by(stream, gemm, chosen, &chosen->first, err);
+	cuda_backend_path("gemm", "cublasLtMatmul");
+	return cublas_check(lt_product_multiply(stream, &chosen->product, gemm,
+						gemm->searched ? &chosen->algorithm
+							       : &chosen->first),
+			    "cublasLtMatmul", err);
 }

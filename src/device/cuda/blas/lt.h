@@ -6,7 +6,6 @@
 #define GPUPROOF_DEVICE_CUDA_BLAS_LT_H
 
 #include "device/cuda/blas/cublas.h"
-#include "device/cuda/cuda_backend.h"
 
 /*
  * One GEMM in cuBLASLt's types; operands of other calls with the same shape may have other
@@ -44,15 +43,10 @@ cublasStatus_t lt_product_multiply(const struct cuda_stream *stream,
 				   const cublasLtMatmulAlgo_t *algorithm);
 
 /*
- * Uses the choice of cuda_gemm_search() for this shape on this stream; STATUS_INTERNAL if there was
- * no search.
+ * `searched`: uses the choice of cuda_gemm_search() for this shape on this stream; STATUS_INTERNAL
+ * if there was no search. Otherwise the library's default choice, whatever a search found; queries
+ * it now if necessary, waiting for the stream.
  */
 enum status lt_multiply(struct cuda_stream *stream, const struct gemm *gemm, struct error *err);
-/*
- * Uses the library's default choice, whatever a search found. Queries it now if necessary, waiting
- * for the stream.
- */
-enum status lt_multiply_first(struct cuda_stream *stream, const struct gemm *gemm,
-			      struct error *err);
 
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/cuda/blas/gemm_types.h"
+#include "device/cuda/blas/cublas.h"
 
 void lt_product_release(struct lt_product *p)
 {
@@ -25,18 +25,18 @@ static enum status lt_product_layout_new(cublasLtMatrixLayout_t *out, cudaDataTy
 {
 	int32_t count = (int32_t)batch;
 
-	if (gemm_types_check(cublaslt.cublasLtMatrixLayoutCreate(out, type, (uint64_t)rows,
-								 (uint64_t)columns, ld),
-			     "cublasLtMatrixLayoutCreate", err) != STATUS_OK)
+	if (cublas_check(cublaslt.cublasLtMatrixLayoutCreate(out, type, (uint64_t)rows,
+							     (uint64_t)columns, ld),
+			 "cublasLtMatrixLayoutCreate", err) != STATUS_OK)
 		return err->status;
 	if (batch == 1)
 		return STATUS_OK;
 	cublaslt.cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
 						  sizeof(count));
-	return gemm_types_check(cublaslt.cublasLtMatrixLayoutSetAttribute(
-					*out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
-					sizeof(stride)),
-				"cublasLtMatrixLayoutSetAttribute", err);
+	return cublas_check(cublaslt.cublasLtMatrixLayoutSetAttribute(
+				    *out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
+				    sizeof(stride)),
+			    "cublasLtMatrixLayoutSetAttribute", err);
 }
 
 /* The operation stores the address, which differs from layer to layer. */
@@ -45,10 +45,10 @@ static enum status lt_product_set_bias(const struct lt_product *p, const void *b
 {
 	if (p->gemm.epilogue == EPILOGUE_NONE)
 		return STATUS_OK;
-	return gemm_types_check(cublaslt.cublasLtMatmulDescSetAttribute(
-					p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
-					sizeof(bias)),
-				"cublasLtMatmulDescSetAttribute", err);
+	return cublas_check(cublaslt.cublasLtMatmulDescSetAttribute(
+				    p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
+				    sizeof(bias)),
+			    "cublasLtMatmulDescSetAttribute", err);
 }
 
 /* As cublasLtMatmulDescAttributes_t and cublasLtMatmulMatrixScale_t of 12.9 name them. */
@@ -112,25 +112,25 @@ static enum status lt_product_describe(const struct lt_product *p, struct error 
 
 	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++)
 		if (attributes[i].used &&
-		    gemm_types_check(cublaslt.cublasLtMatmulDescSetAttribute(p->operation,
-									     attributes[i].name,
-									     attributes[i].value,
-									     attributes[i].size),
-				     "cublasLtMatmulDescSetAttribute", err) != STATUS_OK)
+		    cublas_check(cublaslt.cublasLtMatmulDescSetAttribute(p->operation,
+									 attributes[i].name,
+									 attributes[i].value,
+									 attributes[i].size),
+				 "cublasLtMatmulDescSetAttribute", err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
 enum status lt_product_init(struct lt_product *p, const struct gemm *g, struct error *err)
 {
-	const struct gemm_types *t = gemm_types(g->precision);
-	int64_t batch = gemm_types_batch(g);
+	const struct gemm_types *t = cublas_types(g->precision);
+	int64_t batch = cublas_batch(g);
 
 	memset(p, 0, sizeof(*p));
 	p->gemm = *g;
 	if (lt_product_check_scaling(g, err) != STATUS_OK ||
-	    gemm_types_check(cublaslt.cublasLtMatmulDescCreate(&p->operation, t->compute, t->scale),
-			     "cublasLtMatmulDescCreate", err) != STATUS_OK ||
+	    cublas_check(cublaslt.cublasLtMatmulDescCreate(&p->operation, t->compute, t->scale),
+			 "cublasLtMatmulDescCreate", err) != STATUS_OK ||
 	    lt_product_describe(p, err) != STATUS_OK ||
 	    lt_product_set_bias(p, g->bias, err) != STATUS_OK ||
 	    lt_product_layout_new(&p->a, g->fp8.e5m2_a ? CUDA_R_8F_E5M2 : t->operand,
@@ -140,7 +140,7 @@ enum status lt_product_init(struct lt_product *p, const struct gemm *g, struct e
 				  g->transpose_b ? g->n : g->k, g->transpose_b ? g->k : g->n,
 				  g->ldb, batch, g->stride_b, err) != STATUS_OK)
 		return err->status;
-	return lt_product_layout_new(&p->c, gemm_result_type(g), g->m, g->n, g->ldc, batch,
+	return lt_product_layout_new(&p->c, cublas_result_type(g), g->m, g->n, g->ldc, batch,
 				     g->stride_c, err);
 }
 
@@ -152,7 +152,7 @@ cublasStatus_t lt_product_multiply(const struct cuda_stream *stream, const struc
 
 	if (lt_product_set_bias(p, g->bias, &ignored) != STATUS_OK)
 		return CUBLAS_STATUS_NOT_SUPPORTED;
-	gemm_types_scalars(g, &x);
+	cublas_scalars_of(g, &x);
 	return cublaslt.cublasLtMatmul(stream->lt->handle, p->operation, &x.alpha, g->a, p->a, g->b,
 				       p->b, &x.beta, g->c, p->c, g->c, p->c, algorithm,
 				       stream->lt->workspace, stream->lt->workspace_bytes,

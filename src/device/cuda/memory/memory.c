@@ -12,38 +12,28 @@
 #include "device/cuda/cuda_backend.h"
 #include "device/cuda/nvml.h"
 
-/* Memory in use by accounting source. */
-/* Maximum number of processes read per GPU. */
-#define PROCESSES_AT_MOST 64
-
-/*
- * NVML uses process ids outside of any container. If these differ from ours, this process is not
- * found and the value is unknown: assuming that the only listed process is this one would be a
- * guess.
- */
-static uint64_t cuda_memory_view_process_bytes(nvmlDevice_t device)
-{
-	struct nvml_process processes[PROCESSES_AT_MOST];
-	unsigned count = PROCESSES_AT_MOST, self = (unsigned)getpid();
-
-	if (!NVML_OK(nvmlDeviceGetComputeRunningProcesses_v3, device, &count, processes))
-		return 0;
-	for (unsigned i = 0; i < count; i++)
-		if (processes[i].pid == self && processes[i].used_bytes != UINT64_MAX)
-			return processes[i].used_bytes;
-	return 0;
-}
-
-static void cuda_memory_ask_monitor(const struct device *device, struct memory_view *out)
+/* Memory in use as NVML reports it; what it does not report stays 0. */
+static void cuda_memory_ask_nvml(const struct device *device, struct memory_view *out)
 {
 	nvmlDevice_t handle = nvml_device(device->info.pci);
 	struct nvml_memory memory = { 0 };
+	struct nvml_process processes[64];
+	unsigned count = ARRAY_SIZE(processes), self = (unsigned)getpid();
 
 	if (!handle)
 		return;
 	if (NVML_OK(nvmlDeviceGetMemoryInfo, handle, &memory))
 		out->device_used = memory.used;
-	out->process_used = cuda_memory_view_process_bytes(handle);
+	if (!NVML_OK(nvmlDeviceGetComputeRunningProcesses_v3, handle, &count, processes))
+		return;
+	/*
+	 * NVML uses process ids outside of any container. If these differ from ours, this process
+	 * is not found and the value is unknown: assuming that the only listed process is this one
+	 * would be a guess.
+	 */
+	for (unsigned i = 0; i < count; i++)
+		if (processes[i].pid == self && processes[i].used_bytes != UINT64_MAX)
+			out->process_used = processes[i].used_bytes;
 }
 
 static enum status cuda_memory_view_ask_pool(struct device *device, struct memory_view *out,
@@ -72,17 +62,14 @@ static enum status cuda_memory_view_ask_pool(struct device *device, struct memor
 
 enum status cuda_memory_view(struct device *device, struct memory_view *out, struct error *err)
 {
-	size_t free_bytes = 0, total = 0;
-	enum status status = cuda_device_use(device, err);
+	uint64_t unused, total;
+	enum status status = cuda_device_memory(device, &unused, &total, err);
 
 	*out = (struct memory_view){ 0 };
-	if (status == STATUS_OK)
-		status = cuda_device_check(cudaMemGetInfo(&free_bytes, &total), "cudaMemGetInfo",
-					   err);
 	if (status != STATUS_OK)
 		return status;
-	out->runtime_used = total - free_bytes;
-	cuda_memory_ask_monitor(device, out);
+	out->runtime_used = total - unused;
+	cuda_memory_ask_nvml(device, out);
 	return device->info.capabilities & DEVICE_HAS_POOLS
 		       ? cuda_memory_view_ask_pool(device, out, err)
 		       : STATUS_OK;
@@ -106,20 +93,6 @@ struct managed *cuda_memory_managed_open(void)
 	return xcalloc(1, sizeof(struct managed));
 }
 
-static enum status cuda_memory_check_supported(const struct device *device, struct error *err)
-{
-	int supported = 0;
-	enum status status =
-		cuda_device_check(cudaDeviceGetAttribute(&supported, cudaDevAttrManagedMemory,
-							 device->info.index),
-				  "cudaDeviceGetAttribute", err);
-
-	if (status == STATUS_OK && !supported)
-		return error_set(err, STATUS_UNSUPPORTED, "%s (%s) has no managed memory",
-				 device->info.id, device->info.name);
-	return status;
-}
-
 /*
  * Querying the driver on each call would dominate its time. It is queried when the last answer is
  * used up, which is soon, and after any other allocation of device memory (cuda_memory_alloc()).
@@ -129,9 +102,17 @@ static enum status cuda_memory_check_supported(const struct device *device, stru
 static enum status cuda_memory_ask_what_fits(struct cuda_device *cuda, uint64_t used,
 					     struct error *err)
 {
+	const struct device_info *info = &cuda->base.info;
 	uint64_t unused, total, most;
-	enum status status = cuda_memory_check_supported(&cuda->base, err);
+	int supported = 0;
+	enum status status =
+		cuda_device_check(cudaDeviceGetAttribute(&supported, cudaDevAttrManagedMemory,
+							 info->index),
+				  "cudaDeviceGetAttribute", err);
 
+	if (status == STATUS_OK && !supported)
+		return error_set(err, STATUS_UNSUPPORTED, "%s (%s) has no managed memory", info->id,
+				 info->name);
 	if (status == STATUS_OK)
 		status = cuda_device_memory(&cuda->base, &unused, &total, err);
 	if (status != STATUS_OK)
@@ -149,39 +130,25 @@ static bool cuda_memory_managed_fits(const struct cuda_device *cuda, uint64_t us
 	return bytes <= most && used <= most - bytes;
 }
 
-static enum status cuda_memory_managed_admit(struct cuda_device *cuda, uint64_t used, size_t bytes,
-					     struct error *err)
-{
-	if (cuda_memory_managed_fits(cuda, used, bytes))
-		return STATUS_OK;
-	if (cuda_memory_ask_what_fits(cuda, used + bytes, err) != STATUS_OK)
-		return err ? err->status : STATUS_DEVICE;
-	if (cuda_memory_managed_fits(cuda, used, bytes))
-		return STATUS_OK;
-	return cuda_device_check_size(cudaErrorMemoryAllocation,
-				      "allocation of more managed memory than is free", bytes, err);
-}
-
 static enum status cuda_memory_managed_alloc(struct device *device, size_t bytes, void **out,
 					     struct error *err)
 {
 	struct cuda_device *cuda = (struct cuda_device *)device;
 	uint64_t used = atomic_fetch_add(&cuda->managed->bytes, bytes);
-	enum status status = cuda_memory_managed_admit(cuda, used, bytes, err);
+	enum status status = STATUS_OK;
 
+	if (!cuda_memory_managed_fits(cuda, used, bytes))
+		status = cuda_memory_ask_what_fits(cuda, used + bytes, err);
+	if (status == STATUS_OK && !cuda_memory_managed_fits(cuda, used, bytes))
+		status = cuda_device_check_size(cudaErrorMemoryAllocation,
+						"allocation of more managed memory than is free",
+						bytes, err);
 	if (status == STATUS_OK)
 		status = cuda_device_check_size(cudaMallocManaged(out, bytes, cudaMemAttachGlobal),
 						"cudaMallocManaged", bytes, err);
 	if (status != STATUS_OK)
 		atomic_fetch_sub(&cuda->managed->bytes, bytes);
 	return status;
-}
-
-static enum status cuda_memory_managed_free(struct device *device, void *memory, size_t bytes,
-					    struct error *err)
-{
-	atomic_fetch_sub(&((struct cuda_device *)device)->managed->bytes, bytes);
-	return cuda_device_check_size(cudaFree(memory), "cudaFree of managed memory", bytes, err);
 }
 
 /* Writes one byte per page: the cheapest way to allocate the pages. */
@@ -233,16 +200,6 @@ static enum status cuda_memory_alloc_registered(size_t bytes, void **out, struct
 	return status;
 }
 
-static enum status cuda_memory_free_registered(void *memory, struct error *err)
-{
-	enum status status =
-		cuda_device_check(cudaHostUnregister(memory), "cudaHostUnregister", err);
-
-	if (status == STATUS_OK)
-		free(memory);
-	return status;
-}
-
 static cudaStream_t cuda_memory_stream_or_default(struct stream *stream)
 {
 	return stream ? ((struct cuda_stream *)stream)->handle : NULL;
@@ -256,11 +213,12 @@ static enum status cuda_memory_pools_missing(const struct device *device, struct
 }
 
 /*
- * A pool that returns freed memory to the device at each synchronisation. The first call creates
- * it, without a lock: the driving thread allocates before any other thread (device/backend.h).
+ * From a pool that returns freed memory to the device at each synchronisation. The first call
+ * creates it, without a lock: the driving thread allocates before any other thread
+ * (device/backend.h).
  */
-static enum status cuda_memory_releasing_pool(struct device *device, cudaMemPool_t *pool,
-					      struct error *err)
+static enum status cuda_memory_alloc_releasing(struct device *device, size_t bytes,
+					       struct stream *stream, void **out, struct error *err)
 {
 	struct cuda_device *cuda = (struct cuda_device *)device;
 	struct cudaMemPoolProps properties = {
@@ -274,21 +232,12 @@ static enum status cuda_memory_releasing_pool(struct device *device, cudaMemPool
 	if (!cuda->releasing)
 		status = cuda_device_check(cudaMemPoolCreate(&cuda->releasing, &properties),
 					   "cudaMemPoolCreate", err);
-	*pool = cuda->releasing;
-	return status;
-}
-
-static enum status cuda_memory_alloc_releasing(struct device *device, size_t bytes,
-					       struct stream *stream, void **out, struct error *err)
-{
-	cudaMemPool_t pool = NULL;
-	enum status status = cuda_memory_releasing_pool(device, &pool, err);
-
 	if (status != STATUS_OK)
 		return status;
-	return cuda_device_check_size(
-		cudaMallocFromPoolAsync(out, bytes, pool, cuda_memory_stream_or_default(stream)),
-		"cudaMallocFromPoolAsync", bytes, err);
+	return cuda_device_check_size(cudaMallocFromPoolAsync(out, bytes, cuda->releasing,
+							      cuda_memory_stream_or_default(
+								      stream)),
+				      "cudaMallocFromPoolAsync", bytes, err);
 }
 
 void cuda_memory_pools_destroy(struct device *device)
@@ -362,12 +311,17 @@ enum status cuda_memory_free(struct device *device, enum allocator allocator, vo
 	case ALLOCATOR_VMM:
 		return cuda_vmm_free(device, memory, bytes, err);
 	case ALLOCATOR_MANAGED:
-		return cuda_memory_managed_free(device, memory, bytes, err);
+		atomic_fetch_sub(&((struct cuda_device *)device)->managed->bytes, bytes);
+		return cuda_device_check_size(cudaFree(memory), "cudaFree of managed memory", bytes,
+					      err);
 	case ALLOCATOR_PINNED:
 	case ALLOCATOR_WRITE_COMBINED:
 		return cuda_device_check_size(cudaFreeHost(memory), "cudaFreeHost", bytes, err);
 	case ALLOCATOR_REGISTERED:
-		return cuda_memory_free_registered(memory, err);
+		status = cuda_device_check(cudaHostUnregister(memory), "cudaHostUnregister", err);
+		if (status == STATUS_OK)
+			free(memory);
+		return status;
 	case ALLOCATOR_PAGEABLE:
 		free(memory);
 		return STATUS_OK;

@@ -65,33 +65,27 @@ static enum status vmm_reserve_addresses(size_t bytes, CUdeviceptr *out, struct 
 			    bytes, err);
 }
 
-static enum status cuda_vmm_make_accessible(const struct device *device, CUdeviceptr at,
-					    size_t bytes, struct error *err)
-{
-	CUmemAccessDesc access = { .location = cuda_vmm_memory_of(device).location,
-				   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
-	enum status status = driver_check(driver.cuMemSetAccess(at, bytes, &access, 1),
-					  "cuMemSetAccess", bytes, err);
-
-	if (status != STATUS_OK)
-		driver.cuMemUnmap(at, bytes);
-	return status;
-}
-
 static enum status vmm_map(const struct device *device, CUdeviceptr at, size_t bytes,
 			   struct error *err)
 {
 	CUmemAllocationProp memory = cuda_vmm_memory_of(device);
+	CUmemAccessDesc access = { .location = memory.location,
+				   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 	CUmemGenericAllocationHandle handle;
-	enum status status;
+	enum status status = driver_check(driver.cuMemCreate(&handle, bytes, &memory, 0),
+					  "cuMemCreate", bytes, err);
 
-	status = driver_check(driver.cuMemCreate(&handle, bytes, &memory, 0), "cuMemCreate", bytes,
-			      err);
 	if (status != STATUS_OK)
 		return status;
 	status = driver_check(driver.cuMemMap(at, bytes, 0, handle, 0), "cuMemMap", bytes, err);
 	driver.cuMemRelease(handle);
-	return status == STATUS_OK ? cuda_vmm_make_accessible(device, at, bytes, err) : status;
+	if (status != STATUS_OK)
+		return status;
+	status = driver_check(driver.cuMemSetAccess(at, bytes, &access, 1), "cuMemSetAccess", bytes,
+			      err);
+	if (status != STATUS_OK)
+		driver.cuMemUnmap(at, bytes);
+	return status;
 }
 
 enum status cuda_vmm_alloc(struct device *device, size_t bytes, void **out, struct error *err)

@@ -49,12 +49,6 @@ static enum status cuda_channels_refuse_recording(struct stream *stream, struct 
 	return status;
 }
 
-static enum status cuda_channels_memory_operation(CUresult code, const char *call,
-						  struct error *err)
-{
-	return driver_check(code, call, sizeof(unsigned), err);
-}
-
 /* Later work of the stream waits until the flag reaches `value`. */
 static enum status cuda_channels_semaphore_wait(struct stream *stream, void *flag, unsigned value,
 						struct error *err)
@@ -66,11 +60,10 @@ static enum status cuda_channels_semaphore_wait(struct stream *stream, void *fla
 	if (method == BY_KERNELS)
 		return cuda_semaphore_wait_launch(stream, flag, value, err);
 	cuda_backend_path("flag_wait", "stream memory operation");
-	return cuda_channels_memory_operation(
-		driver.cuStreamWaitValue32_v2(cuda_stream_handle(stream),
-					      cuda_channels_semaphore_address(flag), value,
-					      CU_STREAM_WAIT_VALUE_GEQ),
-		"cuStreamWaitValue32", err);
+	return driver_check(driver.cuStreamWaitValue32_v2(cuda_stream_handle(stream),
+							  cuda_channels_semaphore_address(flag),
+							  value, CU_STREAM_WAIT_VALUE_GEQ),
+			    "cuStreamWaitValue32", sizeof(value), err);
 }
 
 /* Sets the flag after all earlier work of the stream, visible to all devices and the host. */
@@ -83,11 +76,10 @@ static enum status cuda_channels_semaphore_signal(struct stream *stream, void *f
 		return status;
 	if (method == BY_KERNELS)
 		return cuda_semaphore_signal_launch(stream, flag, value, err);
-	return cuda_channels_memory_operation(
-		driver.cuStreamWriteValue32_v2(cuda_stream_handle(stream),
-					       cuda_channels_semaphore_address(flag), value,
-					       CU_STREAM_WRITE_VALUE_DEFAULT),
-		"cuStreamWriteValue32", err);
+	return driver_check(driver.cuStreamWriteValue32_v2(cuda_stream_handle(stream),
+							   cuda_channels_semaphore_address(flag),
+							   value, CU_STREAM_WRITE_VALUE_DEFAULT),
+			    "cuStreamWriteValue32", sizeof(value), err);
 }
 
 /* Drivers may refuse on GPUs before Volta; when one is emulated, the alternative is tested. */
@@ -107,22 +99,6 @@ static bool cuda_channels_has_memory_operations(struct stream *stream, void *scr
 					     CU_STREAM_WAIT_VALUE_GEQ) == CUDA_SUCCESS;
 }
 
-/* An empty sum loads the kernel as well. */
-static enum status cuda_channels_load_kernels(struct stream *stream, void *scratch,
-					      struct error *err)
-{
-	enum status status = cuda_semaphore_signal_launch(stream, scratch, 1, err);
-
-	if (status == STATUS_OK)
-		status = cuda_semaphore_wait_launch(stream, scratch, 1, err);
-	for (int precision = 0; precision < PRECISION_COUNT && status == STATUS_OK; precision++) {
-		struct relay_sum none = { .precision = (enum precision)precision };
-
-		status = semaphores_sum_launch(stream, NULL, &none, err);
-	}
-	return status;
-}
-
 /*
  * Call once per device before the first wait: tests driver support with the flag at `scratch` (a
  * device address), which is then nonzero, and loads the kernels, which must not happen while a
@@ -131,8 +107,16 @@ static enum status cuda_channels_load_kernels(struct stream *stream, void *scrat
 static enum status cuda_channels_semaphores_prepare(struct stream *stream, void *scratch,
 						    struct error *err)
 {
-	enum status status = cuda_channels_load_kernels(stream, scratch, err);
+	enum status status = cuda_semaphore_signal_launch(stream, scratch, 1, err);
 
+	if (status == STATUS_OK)
+		status = cuda_semaphore_wait_launch(stream, scratch, 1, err);
+	/* An empty sum loads the kernel as well. */
+	for (int precision = 0; precision < PRECISION_COUNT && status == STATUS_OK; precision++) {
+		struct relay_sum none = { .precision = (enum precision)precision };
+
+		status = semaphores_sum_launch(stream, NULL, &none, err);
+	}
 	if (status == STATUS_OK && method == UNKNOWN)
 		method = cuda_channels_has_memory_operations(stream, scratch) ? BY_MEMORY_OPERATIONS
 									      : BY_KERNELS;
@@ -171,22 +155,15 @@ struct channels {
 	unsigned *written, *taken; /* number of pieces, per peer */
 };
 
-static inline struct channels *channels(struct communicator *communicator)
-{
-	return (struct channels *)communicator;
-}
-
-static inline size_t channels_size(const struct channels *c)
+static size_t channels_size(const struct channels *c)
 {
 	return (size_t)c->base.size;
 }
 
-static inline bool channels_over_host(const struct channels *c)
+static bool channels_over_host(const struct channels *c)
 {
 	return c->base.transport == TRANSPORT_HOST_COPY;
 }
-
-extern const struct transport_ops channels_ops;
 
 /*
  * All slots of a rank in its device's memory (peer_copy), or of all ranks in host memory. Larger
@@ -238,12 +215,6 @@ static struct channel_flags *channels_flags(const struct channels *c, char *view
 	       ((size_t)from * channels_size(c) + (size_t)to);
 }
 
-/* Device addresses, for semaphores.h. */
-static struct channel_flags *channels_flags_of(const struct channels *c, int from, int to)
-{
-	return channels_flags(c, c->device_view, from, to);
-}
-
 /* Index of a rank among the others, because a rank sends nothing to itself. */
 static size_t cuda_channels_place_among(int rank, int others)
 {
@@ -265,8 +236,8 @@ static char *channels_slot_of(const struct channels *c, int from, int to, unsign
 static enum status channel_push(struct communicator *communicator, struct stream *stream, int peer,
 				const void *from, size_t bytes, struct error *err)
 {
-	struct channels *c = channels(communicator);
-	struct channel_flags *flags = channels_flags_of(c, c->base.rank, peer);
+	struct channels *c = (struct channels *)communicator;
+	struct channel_flags *flags = channels_flags(c, c->device_view, c->base.rank, peer);
 	unsigned piece = c->written[peer];
 	enum status status;
 
@@ -285,8 +256,8 @@ static enum status channel_push(struct communicator *communicator, struct stream
 static enum status channel_pull(struct communicator *communicator, struct stream *stream, int peer,
 				void *to, size_t bytes, struct error *err)
 {
-	struct channels *c = channels(communicator);
-	struct channel_flags *flags = channels_flags_of(c, peer, c->base.rank);
+	struct channels *c = (struct channels *)communicator;
+	struct channel_flags *flags = channels_flags(c, c->device_view, peer, c->base.rank);
 	unsigned piece = c->taken[peer];
 	enum status status = cuda_channels_semaphore_wait(stream, &flags->written, piece + 1, err);
 
@@ -302,8 +273,8 @@ static enum status channel_pull(struct communicator *communicator, struct stream
 static enum status channel_pull_reduce(struct communicator *communicator, struct stream *stream,
 				       int peer, const struct relay_sum *sum, struct error *err)
 {
-	struct channels *c = channels(communicator);
-	struct channel_flags *flags = channels_flags_of(c, peer, c->base.rank);
+	struct channels *c = (struct channels *)communicator;
+	struct channel_flags *flags = channels_flags(c, c->device_view, peer, c->base.rank);
 	size_t bytes = sum->count * precision_bytes(sum->precision);
 	unsigned piece = c->taken[peer];
 	char *slot = channels_slot_of(c, peer, c->base.rank, piece);
@@ -323,9 +294,9 @@ static enum status channel_pull_reduce(struct communicator *communicator, struct
 	return status;
 }
 
-const struct transport_ops channels_ops = { .push = channel_push,
-					    .pull = channel_pull,
-					    .pull_reduce = channel_pull_reduce };
+static const struct transport_ops channels_ops = { .push = channel_push,
+						   .pull = channel_pull,
+						   .pull_reduce = channel_pull_reduce };
 
 /*
  * Timeout for opening, as for host ranks. Closing waits only briefly, because others may be dead.
@@ -416,22 +387,20 @@ static enum status channels_map_segment(struct channels *c, struct error *err)
 	return status;
 }
 
-static enum status cuda_channels_device_memory(size_t bytes, char **out, struct error *err)
-{
-	return cuda_device_check_size(cudaMalloc((void **)out, bytes), "cudaMalloc", bytes, err);
-}
-
 /* Allocates everything of this rank before the others access it. */
 static enum status channels_allocate(struct channels *c, struct error *err)
 {
-	size_t others = channels_size(c) > 1 ? channels_size(c) - 1 : 1;
-	enum status status = cuda_channels_device_memory(c->slot_bytes, &c->scratch, err);
+	size_t others = channels_size(c) > 1 ? channels_size(c) - 1 : 1,
+	       bytes = (channels_over_host(c) ? 1 : others * RELAY_SLOTS) * c->slot_bytes;
+	char **memory = channels_over_host(c) ? &c->landing : &c->slots;
+	enum status status = cuda_device_check_size(cudaMalloc((void **)&c->scratch, c->slot_bytes),
+						    "cudaMalloc", c->slot_bytes, err);
 
-	if (status == STATUS_OK && channels_over_host(c))
-		return cuda_channels_device_memory(c->slot_bytes, &c->landing, err);
 	if (status == STATUS_OK)
-		status = cuda_channels_device_memory(others * RELAY_SLOTS * c->slot_bytes,
-						     &c->slots, err);
+		status = cuda_device_check_size(cudaMalloc((void **)memory, bytes), "cudaMalloc",
+						bytes, err);
+	if (channels_over_host(c))
+		return status;
 	if (status == STATUS_OK)
 		status = cuda_channels_refusal_as_unsupported(
 			cudaIpcGetMemHandle(&channels_cell(c, c->base.rank)->slots, c->slots),
@@ -462,24 +431,11 @@ static enum status channels_agree_on_stage(struct channels *c, enum channel_stag
 	return mine;
 }
 
-static enum status channels_prepare_flags(struct channels *c, struct error *err)
-{
-	struct stream *stream;
-	enum status status = cuda_stream_create(c->base.device, false, &stream, err);
-
-	if (status != STATUS_OK)
-		return status;
-	/* Uses the rank's channel to itself, which is otherwise unused. */
-	status = cuda_channels_semaphores_prepare(
-		stream, &channels_flags(c, c->device_view, c->base.rank, c->base.rank)->written,
-		err);
-	cuda_stream_destroy(stream);
-	return status;
-}
-
 static enum status channels_join(struct channels *c, struct error *err)
 {
 	enum status status = channels_map_segment(c, err);
+	struct stream *stream = NULL;
+	int me = c->base.rank;
 
 	if (!c->segment)
 		return status;
@@ -487,24 +443,27 @@ static enum status channels_join(struct channels *c, struct error *err)
 		status = channels_allocate(c, err);
 	status = channels_agree_on_stage(c, STAGE_ALLOCATED, status, OPEN_SECONDS, err);
 	shared_memory_attached(c->name);
-	if (status == STATUS_OK) {
-		for (int rank = 0;
-		     rank < c->base.size && status == STATUS_OK && !channels_over_host(c); rank++)
-			if (rank != c->base.rank)
-				status = cuda_channels_refusal_as_unsupported(
-					cudaIpcOpenMemHandle((void **)&c->peers[rank],
-							     channels_cell(c, rank)->slots,
-							     cudaIpcMemLazyEnablePeerAccess),
-					"cudaIpcOpenMemHandle", err);
-		if (status == STATUS_OK)
-			status = channels_prepare_flags(c, err);
-		/* Before the ranks meet: afterwards no rank may fail alone. */
-		if (status == STATUS_OK)
-			status =
-				relay_open(&c->base, &channels_ops, c->slot_bytes, c->scratch, err);
-		status = channels_agree_on_stage(c, STAGE_OPENED, status, OPEN_SECONDS, err);
-	}
-	return status;
+	if (status != STATUS_OK)
+		return status;
+	for (int rank = 0; rank < c->base.size && status == STATUS_OK && !channels_over_host(c);
+	     rank++)
+		if (rank != me)
+			status = cuda_channels_refusal_as_unsupported(
+				cudaIpcOpenMemHandle((void **)&c->peers[rank],
+						     channels_cell(c, rank)->slots,
+						     cudaIpcMemLazyEnablePeerAccess),
+				"cudaIpcOpenMemHandle", err);
+	if (status == STATUS_OK)
+		status = cuda_stream_create(c->base.device, false, &stream, err);
+	/* Uses the rank's channel to itself, which is otherwise unused. */
+	if (status == STATUS_OK)
+		status = cuda_channels_semaphores_prepare(
+			stream, &channels_flags(c, c->device_view, me, me)->written, err);
+	cuda_stream_destroy(stream);
+	/* Before the ranks meet: afterwards no rank may fail alone. */
+	if (status == STATUS_OK)
+		status = relay_open(&c->base, &channels_ops, c->slot_bytes, c->scratch, err);
+	return channels_agree_on_stage(c, STAGE_OPENED, status, OPEN_SECONDS, err);
 }
 
 enum status channels_open(struct device *device, enum transport transport,
@@ -533,21 +492,6 @@ enum status channels_open(struct device *device, enum transport transport,
 }
 
 /*
- * Memory that other ranks still have open must not be freed, even after a failure, which some
- * notice only after opening it. Waits only briefly for a rank that has died.
- */
-static void channels_close_peers(struct channels *c)
-{
-	struct error ignored = ERROR_NONE;
-
-	for (int rank = 0; rank < c->base.size; rank++)
-		if (c->peers[rank])
-			cudaIpcCloseMemHandle(c->peers[rank]);
-	if (c->segment)
-		channels_agree_on_stage(c, STAGE_CLOSED, STATUS_OK, CLOSE_SECONDS, &ignored);
-}
-
-/*
  * Raises every flag that this rank's streams may wait for, far beyond the awaited value. An active
  * peer may overwrite it, so it is repeated until the device is done.
  */
@@ -571,14 +515,22 @@ static void channels_end_waits(const struct channels *c)
 
 void channels_close(struct communicator *communicator)
 {
-	struct channels *c = channels(communicator);
+	struct channels *c = (struct channels *)communicator;
 	struct error ignored = ERROR_NONE;
 
 	cuda_device_use(communicator->device, &ignored);
 	if (communicator->abandoned && c->segment)
 		channels_end_waits(c);
 	cudaDeviceSynchronize();
-	channels_close_peers(c);
+	for (int rank = 0; rank < c->base.size; rank++)
+		if (c->peers[rank])
+			cudaIpcCloseMemHandle(c->peers[rank]);
+	/*
+	 * Memory that other ranks still have open must not be freed, even after a failure, which
+	 * some notice only after opening it. Waits only briefly for a rank that has died.
+	 */
+	if (c->segment)
+		channels_agree_on_stage(c, STAGE_CLOSED, STATUS_OK, CLOSE_SECONDS, &ignored);
 	relay_close(communicator);
 	cudaFree(c->slots);
 	cudaFree(c->scratch);

@@ -35,26 +35,24 @@ struct cuda_communicator {
 	struct cuda_communicator *next; /* list of the same device */
 };
 
-static struct cuda_communicator *nccl_communicator(struct communicator *communicator)
+static ncclComm_t nccl_handle(struct communicator *communicator)
 {
-	return (struct cuda_communicator *)communicator;
+	return ((struct cuda_communicator *)communicator)->handle;
 }
 
-enum status nccl_open(struct error *err)
-{
-	return library_open(&nccl_library, err);
-}
-
-void nccl_version(char *out, size_t size)
+bool nccl_version(char *out, size_t size)
 {
 	int version = 0;
 
+	if (library_open(&nccl_library, NULL) != STATUS_OK)
+		return false;
 	nccl.ncclGetVersion(&version);
 	if (version < 10000) /* 2.8 and older: 2804 */
 		snprintf(out, size, "%d.%d.%d", version / 1000, version / 100 % 10, version % 100);
 	else
 		snprintf(out, size, "%d.%d.%d", version / 10000, version / 100 % 100,
 			 version % 100);
+	return true;
 }
 
 enum status nccl_serves(int capability, struct error *err)
@@ -62,7 +60,7 @@ enum status nccl_serves(int capability, struct error *err)
 	char version[32];
 	int number = 0;
 
-	if (nccl_open(err) != STATUS_OK)
+	if (library_open(&nccl_library, err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
 	nccl.ncclGetVersion(&number);
 	if (capability >= 50 || number < 22803)
@@ -74,21 +72,15 @@ enum status nccl_serves(int capability, struct error *err)
 			 version, capability / 10, capability % 10);
 }
 
-static const char *nccl_result_name(int result)
+/* `handle` may be NULL. */
+static enum status nccl_check(int result, const char *call, ncclComm_t handle, struct error *err)
 {
 	static const char *const names[] = {
 #define X(name) #name,
 		NCCL_RESULTS(X)
 #undef X
 	};
-
-	return result >= 0 && (size_t)result < ARRAY_SIZE(names) ? names[result]
-								 : "unknown NCCL result";
-}
-
-/* `handle` may be NULL. */
-static enum status nccl_check(int result, const char *call, ncclComm_t handle, struct error *err)
-{
+	bool known = result >= 0 && (size_t)result < ARRAY_SIZE(names);
 	const char *last = NULL;
 
 	if (result == ncclSuccess)
@@ -96,7 +88,8 @@ static enum status nccl_check(int result, const char *call, ncclComm_t handle, s
 	if (nccl.ncclGetLastError)
 		last = nccl.ncclGetLastError(handle);
 	cudaGetLastError();
-	return error_set(err, STATUS_DEVICE, "%s: %s: %s%s%s", call, nccl_result_name(result),
+	return error_set(err, STATUS_DEVICE, "%s: %s: %s%s%s", call,
+			 known ? names[result] : "unknown NCCL result",
 			 nccl.ncclGetErrorString(result), last && *last ? ": " : "",
 			 last ? last : "");
 }
@@ -104,7 +97,7 @@ static enum status nccl_check(int result, const char *call, ncclComm_t handle, s
 enum status cuda_communicator_id(struct communicator_id *out, struct error *err)
 {
 	ncclUniqueId id;
-	enum status status = nccl_open(err);
+	enum status status = library_open(&nccl_library, err);
 
 	_Static_assert(sizeof(id) == sizeof(out->bytes), "NCCL's unique id fits into an id");
 	if (status == STATUS_OK)
@@ -222,7 +215,7 @@ void cuda_communicator_close(struct communicator *communicator)
 		channels_close(communicator);
 		return;
 	}
-	c = nccl_communicator(communicator);
+	c = (struct cuda_communicator *)communicator;
 	at = &((struct cuda_device *)c->base.device)->communicators;
 	while (*at && *at != c)
 		at = &(*at)->next;
@@ -242,36 +235,26 @@ void cuda_communicator_close(struct communicator *communicator)
 	free(c);
 }
 
-static int nccl_data_type(enum precision precision)
-{
-	static const int types[PRECISION_COUNT] = {
-		[PRECISION_FP64] = ncclFloat64,  [PRECISION_FP32] = ncclFloat32,
-		[PRECISION_TF32] = ncclFloat32,  [PRECISION_FP16] = ncclFloat16,
-		[PRECISION_BF16] = ncclBfloat16,
-	};
+static const int nccl_types[PRECISION_COUNT] = {
+	[PRECISION_FP64] = ncclFloat64,  [PRECISION_FP32] = ncclFloat32,
+	[PRECISION_TF32] = ncclFloat32,  [PRECISION_FP16] = ncclFloat16,
+	[PRECISION_BF16] = ncclBfloat16,
+};
 
-	return types[precision];
-}
-
-static int nccl_reduction(enum reduction reduction)
-{
-	static const int operations[] = {
-		[REDUCE_SUM] = ncclSum,
-		[REDUCE_AVERAGE] = ncclAvg,
-		[REDUCE_MAX] = ncclMax,
-	};
-
-	return operations[reduction];
-}
+static const int nccl_reductions[] = {
+	[REDUCE_SUM] = ncclSum,
+	[REDUCE_AVERAGE] = ncclAvg,
+	[REDUCE_MAX] = ncclMax,
+};
 
 enum status cuda_all_reduce(struct communicator *communicator, struct stream *stream, void *to,
 			    const void *from, size_t count, enum precision precision,
 			    enum reduction reduction, struct error *err)
 {
-	ncclComm_t handle = nccl_communicator(communicator)->handle;
+	ncclComm_t handle = nccl_handle(communicator);
 
-	return nccl_check(nccl.ncclAllReduce(from, to, count, nccl_data_type(precision),
-					     nccl_reduction(reduction), handle,
+	return nccl_check(nccl.ncclAllReduce(from, to, count, nccl_types[precision],
+					     nccl_reductions[reduction], handle,
 					     cuda_stream_handle(stream)),
 			  "ncclAllReduce", handle, err);
 }
@@ -279,7 +262,7 @@ enum status cuda_all_reduce(struct communicator *communicator, struct stream *st
 enum status cuda_broadcast(struct communicator *communicator, struct stream *stream, void *buffer,
 			   size_t bytes, int root, struct error *err)
 {
-	ncclComm_t handle = nccl_communicator(communicator)->handle;
+	ncclComm_t handle = nccl_handle(communicator);
 
 	return nccl_check(nccl.ncclBroadcast(buffer, buffer, bytes, ncclUint8, root, handle,
 					     cuda_stream_handle(stream)),
@@ -289,7 +272,7 @@ enum status cuda_broadcast(struct communicator *communicator, struct stream *str
 enum status cuda_send(struct communicator *communicator, struct stream *stream, const void *from,
 		      size_t bytes, int peer, struct error *err)
 {
-	ncclComm_t handle = nccl_communicator(communicator)->handle;
+	ncclComm_t handle = nccl_handle(communicator);
 
 	return nccl_check(nccl.ncclSend(from, bytes, ncclUint8, peer, handle,
 					cuda_stream_handle(stream)),
@@ -299,7 +282,7 @@ enum status cuda_send(struct communicator *communicator, struct stream *stream, 
 enum status cuda_receive(struct communicator *communicator, struct stream *stream, void *to,
 			 size_t bytes, int peer, struct error *err)
 {
-	ncclComm_t handle = nccl_communicator(communicator)->handle;
+	ncclComm_t handle = nccl_handle(communicator);
 
 	return nccl_check(nccl.ncclRecv(to, bytes, ncclUint8, peer, handle,
 					cuda_stream_handle(stream)),
@@ -308,23 +291,21 @@ enum status cuda_receive(struct communicator *communicator, struct stream *strea
 
 enum status cuda_group_begin(struct communicator *communicator, struct error *err)
 {
-	return nccl_check(nccl.ncclGroupStart(), "ncclGroupStart",
-			  nccl_communicator(communicator)->handle, err);
+	return nccl_check(nccl.ncclGroupStart(), "ncclGroupStart", nccl_handle(communicator), err);
 }
 
 enum status cuda_group_end(struct communicator *communicator, struct error *err)
 {
-	return nccl_check(nccl.ncclGroupEnd(), "ncclGroupEnd",
-			  nccl_communicator(communicator)->handle, err);
+	return nccl_check(nccl.ncclGroupEnd(), "ncclGroupEnd", nccl_handle(communicator), err);
 }
 
 enum status cuda_all_gather(struct communicator *communicator, struct stream *stream, void *to,
 			    const void *from, size_t count_per_rank, enum precision precision,
 			    struct error *err)
 {
-	ncclComm_t handle = nccl_communicator(communicator)->handle;
+	ncclComm_t handle = nccl_handle(communicator);
 
-	return nccl_check(nccl.ncclAllGather(from, to, count_per_rank, nccl_data_type(precision),
+	return nccl_check(nccl.ncclAllGather(from, to, count_per_rank, nccl_types[precision],
 					     handle, cuda_stream_handle(stream)),
 			  "ncclAllGather", handle, err);
 }
@@ -333,11 +314,10 @@ enum status cuda_reduce_scatter(struct communicator *communicator, struct stream
 				const void *from, size_t count_per_rank, enum precision precision,
 				enum reduction reduction, struct error *err)
 {
-	ncclComm_t handle = nccl_communicator(communicator)->handle;
+	ncclComm_t handle = nccl_handle(communicator);
 
-	return nccl_check(nccl.ncclReduceScatter(from, to, count_per_rank,
-						 nccl_data_type(precision),
-						 nccl_reduction(reduction), handle,
+	return nccl_check(nccl.ncclReduceScatter(from, to, count_per_rank, nccl_types[precision],
+						 nccl_reductions[reduction], handle,
 						 cuda_stream_handle(stream)),
 			  "ncclReduceScatter", handle, err);
 }
@@ -346,10 +326,10 @@ enum status cuda_reduce(struct communicator *communicator, struct stream *stream
 			const void *from, size_t count, enum precision precision,
 			enum reduction reduction, int root, struct error *err)
 {
-	ncclComm_t handle = nccl_communicator(communicator)->handle;
+	ncclComm_t handle = nccl_handle(communicator);
 
-	return nccl_check(nccl.ncclReduce(from, to, count, nccl_data_type(precision),
-					  nccl_reduction(reduction), root, handle,
+	return nccl_check(nccl.ncclReduce(from, to, count, nccl_types[precision],
+					  nccl_reductions[reduction], root, handle,
 					  cuda_stream_handle(stream)),
 			  "ncclReduce", handle, err);
 }

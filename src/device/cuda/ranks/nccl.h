@@ -61,16 +61,14 @@ struct nccl_functions {
 extern struct library nccl_library;
 extern struct nccl_functions nccl;
 
-enum status nccl_open(struct error *err);
-
 /*
  * As nccl_open(), for a device of a compute capability (37 for 3.7): NCCL 2.28.3 and newer have no
  * code below 5.0. STATUS_UNSUPPORTED with the reason.
  */
 enum status nccl_serves(int capability, struct error *err);
 
-/* Writes "2.28.9" to `out`. NCCL must be open. */
-void nccl_version(char *out, size_t size);
+/* Opens NCCL and writes "2.28.9" to `out`; false if it is missing. */
+bool nccl_version(char *out, size_t size);
 
 struct cuda_device;
 /* Reports asynchronous errors of the device's open communicators after a synchronisation. */
