@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/fold.h"
-#include "cli/input/history_file.h"
 #include "cli/options.h"
 #include "cli/usage.h"
 
@@ -78,9 +77,18 @@ enum status cli_command_read_results(struct call *call, int first)
 					(size_t)(call->count - first), &call->err);
 }
 
+const char *cli_command_history_file(const char *option)
+{
+	const char *variable = getenv("GPUPROOF_DB");
+
+	if (option)
+		return option;
+	return variable && *variable ? variable : "gpuproof-history.db";
+}
+
 enum status cli_command_open_history(struct call *call, const char *db, enum store_mode mode)
 {
-	return sqlite_store_open(&call->history, history_file(db), mode, &call->err);
+	return sqlite_store_open(&call->history, cli_command_history_file(db), mode, &call->err);
 }
 
 bool cli_command_action_takes(const struct action *action, const struct option_row *option)
@@ -161,17 +169,6 @@ static int cli_command_find_action(struct call *call, const struct options *o, s
 	return EXIT_ACCEPTED;
 }
 
-static int cli_command_check_operands(const struct call *call)
-{
-	const struct command *c = call->command;
-	bool many = c->most != ANY_NUMBER && call->count > c->most;
-
-	if (c->wrong_count && (many || call->count < c->least))
-		return cli_command_usage(c, "%s", c->wrong_count);
-	return many ? cli_command_usage(c, "unexpected argument '%s'", call->operands[c->most])
-		    : EXIT_ACCEPTED;
-}
-
 int cli_command_execute(const struct command *command, int argc, char **argv)
 {
 	struct action action = { .run = command->run };
@@ -181,13 +178,20 @@ int cli_command_execute(const struct command *command, int argc, char **argv)
 			     .argv = argv };
 	struct options o;
 	int code = options_parse(&o, command, argc, argv, call.arguments);
+	bool many;
 
 	call.operands = o.operands;
 	call.count = o.operand_count;
 	call.separator = o.separator;
-	if (code == EXIT_ACCEPTED)
-		code = command->actions ? cli_command_find_action(&call, &o, &action)
-					: cli_command_check_operands(&call);
+	many = !command->actions && command->most != ANY_NUMBER && call.count > command->most;
+	if (code == EXIT_ACCEPTED && command->actions)
+		code = cli_command_find_action(&call, &o, &action);
+	else if (code == EXIT_ACCEPTED && command->wrong_count &&
+		 (many || call.count < command->least))
+		code = cli_command_usage(command, "%s", command->wrong_count);
+	else if (code == EXIT_ACCEPTED && many)
+		code = cli_command_usage(command, "unexpected argument '%s'",
+					 call.operands[command->most]);
 	if (code == EXIT_ACCEPTED)
 		code = action.run(&call);
 	if (call.err.status != STATUS_OK)

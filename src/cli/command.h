@@ -105,6 +105,11 @@ void cli_command_print_errors(struct text *errors);
 
 /* Adds the operands from `first` on to call->results, as launches; sets call->err. */
 enum status cli_command_read_results(struct call *call, int first);
+/*
+ * `option`, the value of --db; if NULL, GPUPROOF_DB, else gpuproof-history.db in the working
+ * directory.
+ */
+const char *cli_command_history_file(const char *option);
 /* Opens the history of --db, or NULL if it was not given, as call->history; sets call->err. */
 enum status cli_command_open_history(struct call *call, const char *db, enum store_mode mode);
 

@@ -58,15 +58,6 @@ static int main_check_stdout_written(int code)
 	return code;
 }
 
-/* "--help" or "-h" anywhere among the command's arguments, else NULL. */
-static char *main_help_request(int argc, char **argv)
-{
-	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-			return argv[i];
-	return NULL;
-}
-
 /* -h: a screen; --help: everything. `name`: of a command, or NULL. */
 static int main_help_on(char *request, char *name)
 {
@@ -77,28 +68,20 @@ static int main_help_on(char *request, char *name)
 	return cli_command_execute(&command_help, 1 + (name != NULL) + shorter, arguments);
 }
 
-/*
- * The parent process may have closed stdin, stdout or stderr. The next opened file would get its
- * number, and output would go into a journal. Opens placeholders in the opposite mode, so that
- * using them is still an error.
- */
-static bool main_hold_standard_streams(void)
-{
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 &&
-		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
-			return false;
-	return true;
-}
-
 int main(int argc, char **argv)
 {
 	const struct command *command;
 	const char *name;
-	char *request;
 
-	if (!main_hold_standard_streams())
-		return EXIT_ENVIRONMENT;
+	/*
+	 * The parent process may have closed stdin, stdout or stderr. The next opened file would
+	 * get its number, and output would go into a journal. Opens placeholders in the opposite
+	 * mode, so that using them is still an error.
+	 */
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return EXIT_ENVIRONMENT;
 #ifdef M_MXFAST
 	/*
 	 * A JSON document consists of hundreds of thousands of small blocks. glibc consolidates its
@@ -112,9 +95,10 @@ int main(int argc, char **argv)
 		return main_check_stdout_written(main_help_on(argv[1], NULL));
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
 		name = "version";
-	request = main_help_request(argc, argv);
-	if (request)
-		return main_check_stdout_written(main_help_on(request, argv[1]));
+	/* "--help" or "-h" anywhere among the command's arguments. */
+	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return main_check_stdout_written(main_help_on(argv[i], argv[1]));
 	command = cli_command_named(name);
 	if (command)
 		return main_check_stdout_written(cli_command_execute(command,

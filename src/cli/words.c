@@ -1,8 +1,10 @@
 #include "cli/words.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/embedded.h"
+#include "base/memory.h"
 #include "export/export.h"
 #include "import/import.h"
 #include "plan/sampling_rules.h"
@@ -76,7 +78,6 @@ void cli_words_subjects(struct text *out)
 {
 	for (const struct command *const *c = commands; *c; c++)
 		text_addf(out, "%s ", (*c)->name);
-	text_add(out, "all ");
 	cli_words_add_stems(embedded_topics, out);
 }
 
@@ -89,6 +90,23 @@ void cli_words_embedded(struct text *out)
 
 void cli_words_sections(struct text *out)
 {
-	text_add(out, "run limit report ");
+	text_add(out, "run limit fleet report ");
 	cli_words_suites(out);
+}
+
+char *cli_words_instead(const char *word, void (*list)(struct text *out))
+{
+	struct text words = TEXT_EMPTY;
+	char *rest, *name, *instead;
+	const char **names;
+	size_t count = 0;
+
+	list(&words);
+	names = xcalloc(words.length + 1, sizeof(*names));
+	for (rest = words.data; (name = strtok_r(rest, " ", &rest));)
+		names[count++] = name;
+	instead = text_instead(word, names);
+	free(names);
+	text_release(&words);
+	return instead;
 }

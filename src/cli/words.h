@@ -16,6 +16,12 @@ void cli_words_suites(struct text *out);
 void cli_words_subjects(struct text *out); /* commands and topics */
 
 void cli_words_embedded(struct text *out); /* configs, limits and claims */
-void cli_words_sections(struct text *out); /* sections of a config: suites, run, limit, report */
+void cli_words_sections(struct text *out); /* sections of a config: run, ..., suites */
+
+/*
+ * Suggestion in a message about a `word` that `list` does not have: text_instead(). The caller
+ * frees it.
+ */
+char *cli_words_instead(const char *word, void (*list)(struct text *out));
 
 #endif

@@ -3,7 +3,7 @@
  * SQL or its types.
  *
  * Functions read and write whole nights. The rules (which version of a run is kept, what is a
- * change) are in history.c, baseline.c and trend.c.
+ * change) are in history.c and trend.c.
  *
  * Structs own their `char *`. Text from the store contains no control characters (text_harmless()).
  */
@@ -218,29 +218,6 @@ enum status store_add_note(struct store *store, const struct history_note *note,
 /* Removes the nights before `day`, and series without points; `removed`: number of nights. */
 enum status store_nights_prune(struct store *store, int64_t day, size_t *removed,
 			       struct error *err);
-
-/* A baseline: a name with an ordered list of documents. */
-struct baseline_info {
-	char *name, *saved;
-	size_t results;
-};
-
-struct baseline_list {
-	struct baseline_info *items; /* by name */
-	size_t count, capacity;
-};
-
-enum status store_notes_baselines(struct store *store, struct baseline_list *out,
-				  struct error *err);
-/* Appends a document. */
-enum status store_notes_add_document(struct store *store, const char *baseline, size_t position,
-				     const char *saved, const char *document, struct error *err);
-typedef enum status store_document_fn(void *context, const char *document, struct error *err);
-/* Calls `visit` for each document in order, until one call fails. */
-enum status store_notes_each_document(struct store *store, const char *baseline,
-				      store_document_fn *visit, void *context, struct error *err);
-enum status store_notes_remove_baseline(struct store *store, const char *baseline, bool *was_there,
-					struct error *err);
 
 /* Days with a four-digit year: 0001-01-01 to 9999-12-31. Other days in the file are damage. */
 #define FIRST_DAY INT64_C(-719162)

@@ -16,7 +16,6 @@ CALLS = {
             ("ended/run.jsonl ended/result.json", "run --resume ended -q --no-report")],
     "doctor": [("hosts", "doctor --fleet -o new --hosts hosts")],
     "compare": [("m.json good.json h.db", "compare m.json good.json -d h.db")],
-    "baseline": [("m.json", "baseline save other m.json -d h.db --replace")],
     "history": [("h.db mine/trend.mustache", "history report -d h.db --template-dir mine"), ("h.db", "history fleet -d h.db"),
                 ("h.db", "history node vm -d h.db"), ("m.json", "history add m.json -d other.db"), ("h.db", "history merge h.db -d other.db")],
     "population": [("m.json", "population add m.json -o new.ini")],
@@ -33,7 +32,7 @@ CALLS = {
     "help": [("", "help run")], "version": [("", "version")], "agent": [("", "agent")],
 }
 NO_FILE = r"N|TEXT|WORD|DATE|DAYS|TIME|HOST|ID|WHO|URL|TITLE|GPU.*|\[=GPU.*|LIMIT.*|LIST|CASE|NAME|MARGIN|COMMAND|PROGRAM|SECTION\.KEY=VALUE|[a-z0-9].*"
-KEPT = {("population", "output"), ("history", "db"), ("baseline", "db"), ("compare", "db")}  # added to, where it is of their kind
+KEPT = {("population", "output"), ("history", "db"), ("compare", "db")}  # added to, where it is of their kind
 failures, outputs, tried = [], {}, 0
 
 

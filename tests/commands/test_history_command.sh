@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gpuproof history and baseline: from nights to a trend, and a baseline as what results are judged by.
+# gpuproof history: from nights to a trend, and earlier nights as what results are judged by.
 set -u
 program=$(realpath "$1")
 command -v python3 >/dev/null || { echo "no python3 to make nights with"; exit 77; }
@@ -166,7 +166,6 @@ expect 2 'prune needs --before DATE or --keep DAYS' history prune
 for action in show trend report prune; do
 	expect 2 "unexpected argument 'monday'" history $action monday --keep 1
 done
-expect 2 "unexpected argument 'monday'" baseline list monday
 expect 0 '; trend of the last 3 days' history trend --nights 3
 expect 0 'Cannot tell yet' history trend --nights 3
 cp gpuproof-history.db empty.db
@@ -276,19 +275,10 @@ done
 expect 2 "but unit 's' in this history" history add unit.json --db escape.db
 
 printf '[limit base]\nmetric = alloc.latency\nmax = 1.02 * baseline\nlaunch_spread = 0.1 %%\n' >base.ini
-expect 0 'stored baseline:good in gpuproof-history.db' baseline save good 00.json 01.json 02.json 03.json 04.json
-expect 2 "baseline 'good' exists" baseline save good 00.json
-expect 0 'good' baseline list
-expect 0 'night3' baseline show good
-expect 0 'ACCEPTED' check 05.json 06.json 07.json 08.json -l base.ini --baseline baseline:good
-expect 1 '1 failed' check 31.json 32.json 33.json 34.json -l base.ini --baseline baseline:good
-expect 2 "no baseline 'goood'; did you mean 'good'?" check 05.json -l base.ini --baseline baseline:goood
-expect 1 'REGRESSED' compare --fail-on regression baseline:good -- 31.json 32.json 33.json 34.json 35.json
-mkdir elsewhere && mv gpuproof-history.db elsewhere/h.db
-expect 1 'REGRESSED' compare --fail-on regression --db elsewhere/h.db baseline:good -- 31.json 32.json 33.json 34.json 35.json
-mv elsewhere/h.db gpuproof-history.db
-expect 0 '' baseline delete good
-expect 2 "no baseline 'good'" baseline show good
+expect 0 'ACCEPTED' check 05.json 06.json 07.json 08.json -l base.ini --baseline 00.json --baseline 01.json --baseline 02.json --baseline 03.json --baseline 04.json
+expect 1 '1 failed' check 31.json 32.json 33.json 34.json -l base.ini --baseline 00.json --baseline 01.json --baseline 02.json --baseline 03.json --baseline 04.json
+expect 1 'REGRESSED' compare --fail-on regression 00.json 01.json 02.json 03.json 04.json -- 31.json 32.json 33.json 34.json 35.json
+expect 1 'REGRESSED' compare --fail-on regression --db gpuproof-history.db 00.json 01.json 02.json 03.json 04.json -- 31.json 32.json 33.json 34.json 35.json
 expect 0 '' history add 00.json --db other.db
 [ -s other.db ] || { echo "--db was not used"; failed=1; }
 exit $failed

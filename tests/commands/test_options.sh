@@ -72,7 +72,7 @@ is files check x --max-agee ""
 is "words devices suites metrics configs gpus" list ""
 is "words --set --origin" config show x -
 is "words --db -d --before --keep" history prune -
-[[ $(words config keys "" | paste -sd' ') == "files run limit report "*transfer* ]] || fail "no words of config keys"
+[[ $(words config keys "" | paste -sd' ') == "files run limit fleet report "*transfer* ]] || fail "no words of config keys"
 is files nonsense ""
 refuses "no shell given" completion
 refuses "no completion script for 'tcsh'" completion tcsh
@@ -114,9 +114,9 @@ fi
 # Actions: a misspelt one, a missing operand, an option of another action; an option of another one.
 refuses "'trnd' is not add, trend, report, fleet, node, show, annotate, acknowledge, prune or merge; did you mean 'trend'?" history trnd
 refuses "'gpu' is not devices, suites, metrics, configs or gpus; did you mean 'gpus'?" list gpu
-refuses "no action given. Actions: save, list, show or delete" baseline
-refuses "save needs NAME RESULT..." baseline save night
-refuses "unexpected argument 'b'; show takes one argument" baseline show a b
+refuses "no action given. Actions: add or show" population
+refuses "annotate needs DATE TEXT" history annotate night
+refuses "unexpected argument 'b'; show takes one argument" population show a b
 refuses "--keep applies to prune, not to trend" history trend --keep 3
 refuses "--title applies to report, fleet, node, not to show" history show --title x
 refuses "--force applies to write, not to validate" config validate --force quick

@@ -173,16 +173,12 @@ while read -r name; do
 	"$program" help "$name" >>"$folder/help" || fail "help does not know $name, which it names"
 done <"$folder/names"
 awk 'length > 79 { print "help is wider than 79 columns: " $0; bad = 1 } END { exit bad }' "$folder/help" || exit 1
-"$program" help all >"$folder/all" || fail "help all"
-while read -r name; do
-	grep -qE "^---- (topic )?$name(:|$)" "$folder/all" || fail "help all lacks $name"
-done <"$folder/names"
 "$program" help no-such-thing >/dev/null 2>&1
 [ $? = 2 ] || fail "help accepts anything"
 "$program" help --man >"$folder/gpuproof.1"
 grep -q '^ *gpuproof run \\-\\-resume DIR' "$folder/gpuproof.1" || fail "the manual page lacks a form of run"
 grep -q '^ .*gpuproof run \\-\\-resume DIR' "$folder/gpuproof.1" && fail "a form is indented in the manual page"
-for word in baseline history ENVIRONMENT 'SYNOPSIS' EXAMPLES 'SEE ALSO'; do
+for word in population history ENVIRONMENT 'SYNOPSIS' EXAMPLES 'SEE ALSO'; do
 	grep -q "$word" "$folder/gpuproof.1" || fail "the manual page lacks $word"
 done
 if command -v groff >/dev/null; then
@@ -193,7 +189,7 @@ cd "$folder" || exit 1
 bash -c '
 	source <("$0" completion bash)
 	complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gpuproof "$1"; echo "${COMPREPLY[*]}"; }
-	[ "$(complete_line "$0" bas)" = baseline ] || exit 1
+	[ "$(complete_line "$0" pop)" = population ] || exit 1
 	[ "$(complete_line "$0" run nightl)" = nightly ] || exit 2
 	[ "$(complete_line "$0" run quick --dry)" = --dry-run ] || exit 3
 	[ "$(complete_line "$0" export promet)" = prometheus ] || exit 4

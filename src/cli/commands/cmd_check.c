@@ -44,15 +44,6 @@ static const struct {
 	[MONITORING_NPD] = { "npd", "", { 0, 0, 1, 2 } },
 };
 
-static enum state cmd_check_nagios_state_of(const struct verdicts *v)
-{
-	if (!v)
-		return STATE_UNKNOWN;
-	if (verdicts_accepted(v))
-		return v->counts[VERDICT_WARN] ? STATE_WARNING : STATE_OK;
-	return v->wrong || v->overall == VERDICT_FAIL ? STATE_CRITICAL : STATE_UNKNOWN;
-}
-
 /* True for reasons that belong to the state. */
 static bool cmd_check_monitoring_reason_explains(const struct verdict_reason *r, enum state state)
 {
@@ -108,7 +99,12 @@ static char *cmd_check_nagios_reasons_in_a_line(const struct verdicts *v, enum s
 static int cmd_check_monitoring_print(enum monitoring as, const struct verdicts *v, const char *why)
 {
 	static const char *const words[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
-	enum state judged = cmd_check_nagios_state_of(v),
+	enum state judged = !v ? STATE_UNKNOWN
+			    : !verdicts_accepted(v)
+				    ? (v->wrong || v->overall == VERDICT_FAIL ? STATE_CRITICAL
+									      : STATE_UNKNOWN)
+			    : v->counts[VERDICT_WARN] ? STATE_WARNING
+						      : STATE_OK,
 		   state = why && judged != STATE_CRITICAL ? STATE_UNKNOWN : judged;
 	char *reasons = v ? cmd_check_nagios_reasons_in_a_line(v, judged, as == MONITORING_NPD)
 			  : xstrdup(why);
@@ -191,21 +187,6 @@ static const struct option_row rows[] = {
 	CALL_ROW("max-age", "TIME", cmd_check_take_age, check_arguments, max_age),
 	{ 0 },
 };
-
-/*
- * With several machines, whose devices have the same ids, names the file of each check and device.
- */
-static void cmd_check_name_machine(const char *path, struct verdicts *verdicts)
-{
-	for (size_t i = 0; i < verdicts->device_count; i++) {
-		free(verdicts->devices[i].machine);
-		verdicts->devices[i].machine = xstrdup(path);
-	}
-	for (size_t i = 0; i < verdicts->count; i++) {
-		free(verdicts->checks[i].machine);
-		verdicts->checks[i].machine = xstrdup(path);
-	}
-}
 
 static bool cmd_check_same_limits(const struct limits *a, const struct limits *b)
 {
@@ -307,13 +288,20 @@ static void cmd_check_judge_machines(struct check_arguments *a, struct verdicts 
 	parallel_for(count, 1, cmd_check_judge_range, machines);
 	for (size_t i = 0; i < count; i++) {
 		const char *path = a->results->paths[machines[i].first];
+		struct verdicts *v = &machines[i].verdicts;
 
 		if (a->delivery)
-			delivery_add(a->delivery, &items[machines[i].first], path,
-				     &machines[i].verdicts);
-		if (count > 1)
-			cmd_check_name_machine(path, &machines[i].verdicts);
-		judge_machine_add_verdicts(verdicts, &machines[i].verdicts);
+			delivery_add(a->delivery, &items[machines[i].first], path, v);
+		/* Devices of several machines have the same ids: their file tells them apart. */
+		for (size_t k = 0; k < v->device_count && count > 1; k++) {
+			free(v->devices[k].machine);
+			v->devices[k].machine = xstrdup(path);
+		}
+		for (size_t k = 0; k < v->count && count > 1; k++) {
+			free(v->checks[k].machine);
+			v->checks[k].machine = xstrdup(path);
+		}
+		judge_machine_add_verdicts(verdicts, v);
 	}
 	free(machines);
 }
@@ -342,15 +330,6 @@ static enum status cmd_check_judge_all(struct check_arguments *a)
 	result_judge(&a->results->items[0], &verdicts);
 	verdicts_release(&verdicts);
 	return STATUS_OK;
-}
-
-/* One machine gets an acceptance page, several a delivery page. */
-static bool cmd_check_one_machine(const struct result_list *list)
-{
-	for (size_t i = 1; i < list->count; i++)
-		if (!judge_same_machine(&list->items[0], &list->items[i]))
-			return false;
-	return true;
 }
 
 static bool cmd_check_to_stdout(const char *output)
@@ -429,8 +408,10 @@ static int cmd_check_run(struct call *call)
 		return code;
 	if (population_file_open(&a->population, NULL) != STATUS_OK)
 		return EXIT_USAGE;
-	if (a->report && !cmd_check_one_machine(a->results))
-		a->delivery = delivery_new();
+	/* One machine gets an acceptance page, several a delivery page. */
+	for (size_t i = 1; i < a->results->count && a->report && !a->delivery; i++)
+		if (!judge_same_machine(&a->results->items[0], &a->results->items[i]))
+			a->delivery = delivery_new();
 	if (!(a->results->count == 1 &&
 	      result_limits_judging_is_stored(&judging, a->results->items)) &&
 	    cmd_check_judge_all(a) != STATUS_OK)
@@ -460,34 +441,30 @@ static char *cmd_check_stale(const struct check_arguments *a)
 }
 
 /*
- * Also answers for a check that could not be made, because check's own exit codes mean other things
- * to these programs.
+ * With --as, also answers for a check that could not be made, because check's own exit codes mean
+ * other things to these programs.
  */
-static int cmd_check_answer_as(const struct check_arguments *a, int code)
-{
-	bool judged = code == EXIT_ACCEPTED || code == EXIT_GATE_FAILED ||
-		      code == EXIT_INCOMPLETE || code == EXIT_WRONG_RESULT;
-	const struct verdicts *verdicts =
-		judged && a->results->count ? a->results->items[0].judgement : NULL;
-	char *old = verdicts ? cmd_check_stale(a) : NULL;
-	const char *why = verdicts ? old
-			  : code == EXIT_USAGE
-				  ? "no verdict: error in the command, the result or the limits; "
-				    "see standard error"
-				  : "no verdict: cannot read or write a file; see standard error";
-
-	code = cmd_check_monitoring_print(a->as, verdicts, why);
-	free(old);
-	return code;
-}
-
 static int cmd_check_end(struct call *call, int code)
 {
 	struct check_arguments *a = call->arguments;
+	bool judged = code == EXIT_ACCEPTED || code == EXIT_GATE_FAILED ||
+		      code == EXIT_INCOMPLETE || code == EXIT_WRONG_RESULT;
+	const struct verdicts *verdicts =
+		judged && call->results.count ? call->results.items[0].judgement : NULL;
+	char *old;
 
 	a->results = &call->results;
-	if (a->as)
-		code = cmd_check_answer_as(a, code);
+	if (a->as) {
+		old = verdicts ? cmd_check_stale(a) : NULL;
+		code = cmd_check_monitoring_print(
+			a->as, verdicts,
+			verdicts             ? old
+			: code == EXIT_USAGE ? "no verdict: error in the command, the result or "
+					       "the limits; see standard error"
+					     : "no verdict: cannot read or write a file; see "
+					       "standard error");
+		free(old);
+	}
 	result_list_release(&a->baseline);
 	population_release(&a->population);
 	result_limits_pool_release(&a->pool);

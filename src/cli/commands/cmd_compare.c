@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/input/history_file.h"
 #include "cli/input/result_list.h"
 #include "cli/options.h"
 #include "cli/output/print.h"
@@ -49,26 +48,6 @@ static const struct option_row rows[] = {
 	FLAG_ROW(0, "json", compare_arguments, json),
 	{ 0 },
 };
-
-/* A and B are two operands, or those before and after a "--". */
-static int cmd_compare_read_sides(struct call *call)
-{
-	struct compare_arguments *c = call->arguments;
-	int first = call->separator < 0 ? 1 : call->separator;
-
-	if (call->separator < 0 && call->count != 2)
-		return cli_command_usage(call->command, "%s",
-					 "compare needs two results (A B) or several launches of "
-					 "two "
-					 "sides (A... -- B...)");
-	if (!first || first == call->count)
-		return cli_command_usage(call->command, "%s",
-					 "a result is missing before or after --");
-	c->a.db = c->b.db = c->db;
-	for (int i = 0; i < call->count && call->err.status == STATUS_OK; i++)
-		result_list_take(i < first ? &c->a : &c->b, NULL, call->operands[i], &call->err);
-	return EXIT_ACCEPTED;
-}
 
 /* True for two pooled results, or equally many launches per side, that were interleaved. */
 static bool cmd_compare_in_turns(const struct compare_arguments *c)
@@ -142,12 +121,21 @@ static int cmd_compare_and_print(struct call *call)
 
 static int cmd_compare_run(struct call *call)
 {
-	const struct compare_arguments *c = call->arguments;
-	int code = cmd_compare_read_sides(call);
+	struct compare_arguments *c = call->arguments;
+	/* A and B are two operands, or those before and after a "--". */
+	int first = call->separator < 0 ? 1 : call->separator;
 
-	if (code != EXIT_ACCEPTED || call->err.status != STATUS_OK ||
+	if (call->separator < 0 && call->count != 2)
+		return cli_command_usage(call->command,
+					 "compare needs two results (A B) or several launches of "
+					 "two sides (A... -- B...)");
+	if (!first || first == call->count)
+		return cli_command_usage(call->command, "a result is missing before or after --");
+	for (int i = 0; i < call->count && call->err.status == STATUS_OK; i++)
+		result_list_take(i < first ? &c->a : &c->b, NULL, call->operands[i], &call->err);
+	if (call->err.status != STATUS_OK ||
 	    (c->db && cli_command_open_history(call, c->db, STORE_READ) != STATUS_OK))
-		return code;
+		return EXIT_ACCEPTED;
 	return cmd_compare_and_print(call);
 }
 

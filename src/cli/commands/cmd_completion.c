@@ -39,18 +39,6 @@ static int completion_answer(bool files, void (*list)(struct text *out))
 	return EXIT_ACCEPTED;
 }
 
-static int completion_answer_commands(void)
-{
-	puts("words");
-	for (const struct command *const *c = commands; *c; c++) {
-		char *summary = usage_summary(*c);
-
-		printf("%s\t%s\n", (*c)->name, summary);
-		free(summary);
-	}
-	return EXIT_ACCEPTED;
-}
-
 /* The options of the command, of `action` unless that is NULL. */
 static int completion_answer_options(const struct command *command, const struct action *action)
 {
@@ -120,8 +108,16 @@ static int completion_complete(const char *const *words, int count)
 	const struct option_row *row;
 	struct text names = TEXT_EMPTY;
 
-	if (count == 1)
-		return completion_answer_commands();
+	if (count == 1) {
+		puts("words");
+		for (const struct command *const *c = commands; *c; c++) {
+			char *summary = usage_summary(*c);
+
+			printf("%s\t%s\n", (*c)->name, summary);
+			free(summary);
+		}
+		return EXIT_ACCEPTED;
+	}
 	if (!command)
 		return completion_answer(true, NULL);
 	row = completion_option(command, words, count);

@@ -131,22 +131,6 @@ static const struct {
 	{ "report", "[report]: contents of the page", report_keys },
 };
 
-static void cmd_config_unknown_section(const char *name, struct error *err)
-{
-	const char *names[64];
-	size_t count = 0;
-	char *instead;
-
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		names[count++] = others[i].name;
-	for (const struct suite *const *s = suites; *s && count + 1 < ARRAY_SIZE(names); s++)
-		names[count++] = (*s)->name;
-	names[count] = NULL;
-	instead = text_instead(name, names);
-	error_set(err, STATUS_USAGE, "unknown section '%s'%s", name, instead);
-	free(instead);
-}
-
 /* The keys of a section that is not a suite, or NULL if there is none of that name. */
 static const struct key *cmd_config_other_keys(const char *name, const char **title)
 {
@@ -162,11 +146,16 @@ static int cmd_config_keys_action(struct call *call)
 {
 	bool suite = !call->count;
 	const char *title;
+	char *instead;
 
 	for (int i = 0; i < call->count && call->err.status == STATUS_OK; i++)
 		if (!cmd_config_other_keys(call->operands[i], &title) &&
-		    !suite_find(call->operands[i]))
-			cmd_config_unknown_section(call->operands[i], &call->err);
+		    !suite_find(call->operands[i])) {
+			instead = cli_words_instead(call->operands[i], cli_words_sections);
+			error_set(&call->err, STATUS_USAGE, "unknown section '%s'%s",
+				  call->operands[i], instead);
+			free(instead);
+		}
 	if (call->err.status != STATUS_OK)
 		return EXIT_USAGE;
 	for (size_t i = 0; !call->count && i < ARRAY_SIZE(others); i++)
@@ -191,33 +180,13 @@ static int cmd_config_keys_action(struct call *call)
 	return EXIT_ACCEPTED;
 }
 
-#define STEMS_MOST 64
-
-static void cmd_config_unknown_embedded(const char *name, struct error *err)
-{
-	const struct embedded_file *const tables[] = { embedded_configs, embedded_limits,
-						       embedded_claims };
-	char *names[STEMS_MOST] = { NULL }, *instead;
-	size_t count = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
-		for (const struct embedded_file *f = tables[i]; f->name && count + 1 < STEMS_MOST;
-		     f++)
-			names[count++] = xstrndup(f->name, strlen(f->name) - strlen(".ini"));
-	instead = text_instead(name, (const char *const *)names);
-	error_set(err, STATUS_USAGE, "no shipped config, limits or claims named '%s'%s", name,
-		  instead);
-	free(instead);
-	while (count-- > 0)
-		free(names[count]);
-}
-
 static int cmd_config_write_embedded(struct call *call)
 {
 	const struct config_arguments *a = call->arguments;
 	const char *operand = call->operands[0], *path;
 	const struct embedded_file *file;
 	char *name = xasprintf("%s%s", operand, text_ends_with(operand, ".ini") ? "" : ".ini");
+	char *instead;
 
 	path = a->output ? a->output : name;
 	file = embedded_find(embedded_configs, name);
@@ -225,9 +194,12 @@ static int cmd_config_write_embedded(struct call *call)
 		file = embedded_find(embedded_limits, name);
 	if (!file)
 		file = embedded_find(embedded_claims, name);
-	if (!file)
-		cmd_config_unknown_embedded(operand, &call->err);
-	else if (!a->force && access(path, F_OK) == 0)
+	if (!file) {
+		instead = cli_words_instead(operand, cli_words_embedded);
+		error_set(&call->err, STATUS_USAGE,
+			  "no shipped config, limits or claims named '%s'%s", operand, instead);
+		free(instead);
+	} else if (!a->force && access(path, F_OK) == 0)
 		error_set(&call->err, STATUS_USAGE, "%s exists; add --force to overwrite it", path);
 	else if (file_publish(path, (const char *)file->data, file->size, &call->err) == STATUS_OK)
 		printf("%s\n", path);

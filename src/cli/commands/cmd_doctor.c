@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/commands/doctor.h"
 #include "cli/options.h"
+#include "cli/output/print.h"
 #include "cli/output/table.h"
 #include "cli/run/nodes/run_fleet.h"
 #include "fleet/merge.h"
@@ -93,7 +94,6 @@ static void cmd_doctor_print_for_people(const struct doctor_answer *answer,
 static void cmd_doctor_print_json(const struct doctor_answer *answer, const struct probe *probe)
 {
 	struct json_writer w = { .expand = 2 };
-	char *text;
 
 	writer_open(&w, '{');
 	writer_bool_member(&w, "measurable", probe->device_count > 0);
@@ -110,9 +110,7 @@ static void cmd_doctor_print_json(const struct doctor_answer *answer, const stru
 	}
 	writer_close(&w, ']');
 	writer_close(&w, '}');
-	text = writer_finish(&w);
-	fputs(text, stdout);
-	free(text);
+	print_json(&w);
 }
 
 /* Examines this machine. Returns the exit code. */

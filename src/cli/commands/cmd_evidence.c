@@ -128,9 +128,6 @@ static int cmd_evidence_run(struct call *call)
 					 "no name for the archive; use -o FILE.tar.gz");
 	if (result_list_add(&call->results, call->operands[0], err) != STATUS_OK)
 		return EXIT_USAGE;
-	if (call->results.count != 1 || text_starts_with(call->operands[0], "baseline:"))
-		return cli_command_usage(call->command, "'%.80s' is not the result of one run",
-					 call->operands[0]);
 	if (input_refuse_output(a->output, err) != STATUS_OK ||
 	    result_limits_judging_apply(&judging, &call->results.items[0]) != STATUS_OK)
 		return EXIT_USAGE;

@@ -28,23 +28,6 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-static int cmd_export_unknown_format(const struct call *call)
-{
-	const char *names[32];
-	char *instead;
-	size_t n = 0;
-	int code;
-
-	for (; export_formats[n].name && n + 1 < sizeof(names) / sizeof(*names); n++)
-		names[n] = export_formats[n].name;
-	names[n] = NULL;
-	instead = text_instead(call->operands[0], names);
-	code = cli_command_usage(call->command, "unknown format '%s'%s", call->operands[0],
-				 instead);
-	free(instead);
-	return code;
-}
-
 /* Judges the result, then writes it to the file or to standard output. */
 static void cmd_export_write(struct call *call, const struct exporter *exporter)
 {
@@ -70,6 +53,7 @@ static int cmd_export_run(struct call *call)
 {
 	struct export_arguments *a = call->arguments;
 	const struct export_format *format = call->count ? export_find(call->operands[0]) : NULL;
+	char *instead;
 	/* An export must not judge by shipped limits a result that was not judged before. */
 	const struct result_judging judging = {
 		.limits = a->limits, .strict = a->strict, .only_own = true, .baseline = &a->baseline
@@ -77,8 +61,13 @@ static int cmd_export_run(struct call *call)
 
 	if (!call->count)
 		return cli_command_usage(call->command, "no FORMAT given");
-	if (!format)
-		return cmd_export_unknown_format(call);
+	if (!format) {
+		instead = cli_words_instead(call->operands[0], cli_words_export_formats);
+		cli_command_usage(call->command, "unknown format '%s'%s", call->operands[0],
+				  instead);
+		free(instead);
+		return EXIT_USAGE;
+	}
 	if (call->count != 2)
 		return cli_command_usage(call->command, "no RESULT given");
 	if (cli_command_read_results(call, 1) != STATUS_OK ||

@@ -143,66 +143,41 @@ static void cmd_help_search_text(const char *shown_by, const char *text, const c
 	free(line);
 }
 
-static void cmd_help_search_command(const struct command *command, const char *word,
-				    struct text *out)
-{
-	struct text text = TEXT_EMPTY, folded = TEXT_EMPTY;
-	char *shown_by = xasprintf("help %s", command->name), *summary = usage_summary(command);
-
-	text_addf(&text, "%s\n\n", summary);
-	usage_forms(command, "", &text);
-	usage_details(command, &text);
-	fold_text(&folded, text.data, LINE_WIDTH);
-	cmd_help_search_text(shown_by, folded.data, word, out);
-	text_release(&text);
-	text_release(&folded);
-	free(shown_by);
-	free(summary);
-}
-
-static void cmd_help_search_topic(const struct embedded_file *topic, const char *word,
-				  struct text *out)
+/* Searches the text of `gpuproof help NAME`. */
+static void cmd_help_search_page(const char *name, const char *text, const char *word,
+				 struct text *out)
 {
 	struct text folded = TEXT_EMPTY;
-	char *name = usage_topic_name(topic), *shown_by = xasprintf("help %s", name);
+	char *shown_by = xasprintf("help %s", name);
 
-	/* help_search() has printed the glossary's line already. */
-	if (strcmp(name, GLOSSARY) != 0) {
-		fold_text(&folded, (const char *)topic->data, LINE_WIDTH);
-		cmd_help_search_text(shown_by, folded.data, word, out);
-	}
+	fold_text(&folded, text, LINE_WIDTH);
+	cmd_help_search_text(shown_by, folded.data, word, out);
 	text_release(&folded);
-	free(name);
 	free(shown_by);
 }
 
-/* Searches the keys of a section: the first with `word` in its name or help. */
+/* Searches a row of a table, a key or a metric. */
+static bool cmd_help_search_row(const char *shown_by, const char *name, const char *help,
+				const char *word, struct text *out)
+{
+	char *line = xasprintf("%s: %s", name, help);
+	size_t before = out->length;
+
+	cmd_help_search_text(shown_by, line, word, out);
+	free(line);
+	return out->length > before;
+}
+
+/* Searches the keys of a section, up to the first with `word` in its name or help. */
 static void cmd_help_search_keys(const char *section, const struct key *keys, const char *word,
 				 struct text *out)
 {
-	for (; keys && keys->name; keys++)
-		if (help_find_word(keys->name, word) || help_find_word(keys->help, word)) {
-			char *line = xasprintf("%s: %s", keys->name, keys->help);
-			char *shown_by = xasprintf("config keys %s", section);
+	char *shown_by = xasprintf("config keys %s", section);
 
-			cmd_help_search_text(shown_by, line, word, out);
-			free(line);
-			free(shown_by);
-			return;
-		}
-}
-
-static void cmd_help_search_metrics(const char *word, struct text *out)
-{
-	for (const struct suite *const *s = suites; *s; s++)
-		for (const struct metric *m = (*s)->metrics; m->name; m++)
-			if (help_find_word(m->name, word) || help_find_word(m->help, word)) {
-				char *line = xasprintf("%s: %s", m->name, m->help);
-
-				cmd_help_search_text("list metrics", line, word, out);
-				free(line);
-				return;
-			}
+	while (keys && keys->name &&
+	       !cmd_help_search_row(shown_by, keys->name, keys->help, word, out))
+		keys++;
+	free(shown_by);
 }
 
 /*
@@ -247,19 +222,37 @@ static bool cmd_help_add_meaning(const char *word, struct text *out)
 static bool help_search(const char *word, struct text *out)
 {
 	struct text places = TEXT_EMPTY, meaning = TEXT_EMPTY, folded = TEXT_EMPTY;
-	bool found = cmd_help_add_meaning(word, &meaning);
+	bool found = cmd_help_add_meaning(word, &meaning), in_metrics = false;
 
-	for (const struct command *const *c = commands; *c; c++)
-		cmd_help_search_command(*c, word, &places);
-	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++)
-		cmd_help_search_topic(topic, word, &places);
+	for (const struct command *const *c = commands; *c; c++) {
+		struct text text = TEXT_EMPTY;
+		char *summary = usage_summary(*c);
+
+		text_addf(&text, "%s\n\n", summary);
+		usage_forms(*c, "", &text);
+		usage_details(*c, &text);
+		cmd_help_search_page((*c)->name, text.data, word, &places);
+		text_release(&text);
+		free(summary);
+	}
+	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++) {
+		char *name = usage_topic_name(topic);
+
+		/* The glossary's line is the meaning. */
+		if (strcmp(name, GLOSSARY) != 0)
+			cmd_help_search_page(name, (const char *)topic->data, word, &places);
+		free(name);
+	}
 	cmd_help_search_keys("run", run_keys, word, &places);
 	cmd_help_search_keys("limit", limit_keys, word, &places);
 	cmd_help_search_keys("fleet", fleet_keys, word, &places);
 	cmd_help_search_keys("report", report_keys, word, &places);
 	for (const struct suite *const *s = suites; *s; s++)
 		cmd_help_search_keys((*s)->name, (*s)->keys, word, &places);
-	cmd_help_search_metrics(word, &places);
+	for (const struct suite *const *s = suites; *s && !in_metrics; s++)
+		for (const struct metric *m = (*s)->metrics; m->name && !in_metrics; m++)
+			in_metrics = cmd_help_search_row("list metrics", m->name, m->help, word,
+							 &places);
 	found |= places.length > 0;
 	if (meaning.length) {
 		fold_text(&folded, meaning.data, HELP_WIDTH);
@@ -371,23 +364,6 @@ static void cmd_help_explain_command(const struct command *command, bool brief)
 	free(summary);
 }
 
-/* Every command and topic once, each after a line with its name, for searching. */
-static void help_explain_all(void)
-{
-	cmd_help_print_overview(false);
-	for (const struct command *const *c = commands; *c; c++) {
-		printf("\n---- %s: ", (*c)->name);
-		cmd_help_explain_command(*c, false);
-	}
-	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++) {
-		char *name = usage_topic_name(topic);
-
-		printf("\n---- topic %s\n\n", name);
-		help_print_folded((const char *)topic->data);
-		free(name);
-	}
-}
-
 /*
  * If a command and a topic have the same name, the topic follows the command. Searches for other
  * names.
@@ -434,8 +410,7 @@ static int help_run(struct call *call)
 	if (a->manual) {
 		cmd_help_manual_page(&page);
 		fputs(page.data, stdout);
-	} else if (call->count && strcmp(words.data, "all") == 0) {
-		help_explain_all();
+
 	} else if (call->count) {
 		help_explain_name(words.data, a->brief, &call->err);
 	} else {

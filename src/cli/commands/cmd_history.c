@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/input/history_file.h"
 #include "cli/input/page_options.h"
 #include "cli/output/print.h"
 #include "cli/output/table.h"
@@ -46,7 +45,7 @@ static enum status cmd_history_open(struct call *call, enum store_mode mode)
 {
 	struct history_arguments *a = call->arguments;
 
-	a->db = history_file(a->db);
+	a->db = cli_command_history_file(a->db);
 	a->trend.filter.nights = (size_t)a->nights;
 	a->page.separate_css = a->layout == LAYOUT_DIRECTORY;
 	return cli_command_open_history(call, a->db, mode);
@@ -361,7 +360,7 @@ static int cmd_history_merge_nights(struct call *call)
 
 	for (int i = 0; i < call->count; i++)
 		input_note(call->operands[i]);
-	if (input_refuse_output(history_file(a->db), err) == STATUS_OK)
+	if (input_refuse_output(cli_command_history_file(a->db), err) == STATUS_OK)
 		cmd_history_open(call, STORE_CREATE);
 	for (int i = 0; i < call->count && err->status == STATUS_OK; i++) {
 		struct store *from;
@@ -444,7 +443,7 @@ static enum status cmd_history_take_day(void *day, const char *name, const char 
 }
 
 static const struct option_row rows[] = {
-	HISTORY_ROW(history_arguments),
+	TEXT_ROW('d', "db", "FILE", history_arguments, db, .file = OPTION_FILE_KEPT),
 	TEXT_ROW(0, "case", "TEXT", history_arguments, trend.filter.case_id,
 		 .actions = "show, trend, report, fleet, node, acknowledge"),
 	TEXT_ROW(0, "metric", "TEXT", history_arguments, trend.filter.metric,

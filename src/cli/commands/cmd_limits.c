@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/output/print.h"
 #include "cli/output/table.h"
 #include "cli/words.h"
 #include "judge/limits.h"
@@ -182,7 +183,6 @@ static void cmd_limits_write_bound(struct json_writer *w, const char *name,
 static void cmd_limits_print_json(const struct limits *limits, const struct gpu *gpu)
 {
 	struct json_writer w = { .expand = 3 };
-	char *text;
 
 	writer_open(&w, '{');
 	writer_text_member(&w, "source", limits->source);
@@ -212,9 +212,7 @@ static void cmd_limits_print_json(const struct limits *limits, const struct gpu 
 	}
 	writer_close(&w, ']');
 	writer_close(&w, '}');
-	text = writer_finish(&w);
-	fputs(text, stdout);
-	free(text);
+	print_json(&w);
 }
 
 static int cmd_limits_run(struct call *call)

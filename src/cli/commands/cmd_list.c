@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/output/print.h"
 #include "cli/output/table.h"
 #include "plan/limits/limit.h"
 #include "plan/suite.h"
@@ -91,7 +92,6 @@ static void cmd_list_gpus_write_sources(struct json_writer *w)
 static void cmd_list_gpus_print_json(const struct gpu *gpus, size_t count)
 {
 	struct json_writer w = { .expand = 4 };
-	char *text;
 
 	writer_open(&w, '{');
 	writer_key(&w, "gpus");
@@ -110,9 +110,7 @@ static void cmd_list_gpus_print_json(const struct gpu *gpus, size_t count)
 	writer_close(&w, ']');
 	cmd_list_gpus_write_sources(&w);
 	writer_close(&w, '}');
-	text = writer_finish(&w);
-	fputs(text, stdout);
-	free(text);
+	print_json(&w);
 }
 
 /* "4.800 TB/s", "none", "-" */

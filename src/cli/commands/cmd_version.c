@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/output/print.h"
 #include "device/modules.h"
 #include "history/store.h"
 #include "result/host/build.h"
@@ -22,7 +23,7 @@ static void version_print_json(void)
 {
 	struct json_writer w = { .expand = 1 };
 	struct backend_modules modules;
-	char name[64], *text;
+	char name[64];
 
 	writer_open(&w, '{');
 	writer_text_member(&w, "gpuproof", build_version());
@@ -40,9 +41,7 @@ static void version_print_json(void)
 	writer_count_member(&w, "result_version", RESULT_VERSION);
 	writer_count_member(&w, "history_version", sqlite_store_version());
 	writer_close(&w, '}');
-	text = writer_finish(&w);
-	fputs(text, stdout);
-	free(text);
+	print_json(&w);
 }
 
 static int version_run(struct call *call)

@@ -12,13 +12,9 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/text.h"
-#include "cli/input/history_file.h"
-#include "history/baseline.h"
 #include "result/anonymise/anonymise.h"
 #include "result/status/run_status.h"
 #include "run/journal.h"
-
-#define BASELINE_PREFIX "baseline:"
 
 static char *result_list_file_of(const char *path)
 {
@@ -57,34 +53,6 @@ static bool result_list_is_running(const char *directory, char *out, size_t size
 	return on;
 }
 
-/* Takes ownership of the result, and of the path. */
-static void result_list_add_item(struct result_list *list, const struct result *result, char *path)
-{
-	if (list->count == list->capacity) {
-		list->capacity = list->capacity ? 2 * list->capacity : 8;
-		list->items = xrealloc(list->items, list->capacity, sizeof(*list->items));
-		list->paths = xrealloc(list->paths, list->capacity, sizeof(*list->paths));
-	}
-	list->items[list->count] = *result;
-	list->paths[list->count++] = path;
-}
-
-static enum status result_list_add_baseline(struct result_list *list, const char *name,
-					    struct error *err)
-{
-	struct store *history;
-	struct result *results = NULL;
-	size_t count = 0;
-
-	if (sqlite_store_open(&history, history_file(list->db), STORE_READ, err) == STATUS_OK)
-		baseline_load(history, name, &results, &count, err);
-	sqlite_store_close(history);
-	for (size_t i = 0; i < count; i++)
-		result_list_add_item(list, &results[i], xasprintf("%s%s", BASELINE_PREFIX, name));
-	free(results);
-	return err->status;
-}
-
 /* A result read in advance by one of several threads. */
 struct result_reading {
 	const char *path; /* as given */
@@ -102,8 +70,6 @@ static void result_list_read_range(void *context, size_t begin, size_t end)
 		struct result_reading *r = &readings[i];
 
 		r->err = (struct error)ERROR_NONE;
-		if (text_starts_with(r->path, BASELINE_PREFIX))
-			continue;
 		r->file = result_list_file_of(r->path);
 		r->there = access(r->file, F_OK) == 0 || !result_list_killed_before_result(r->path);
 		if (r->there)
@@ -117,8 +83,6 @@ static enum status result_list_append(struct result_list *list, struct result_re
 {
 	char running[512];
 
-	if (!r->file)
-		return result_list_add_baseline(list, r->path + strlen(BASELINE_PREFIX), err);
 	/* A run without a result is still running, or must be resumed. */
 	if (!r->there && result_list_is_running(r->path, running, sizeof(running)))
 		return error_set(err, STATUS_IO, "%s", running);
@@ -131,7 +95,13 @@ static enum status result_list_append(struct result_list *list, struct result_re
 		*err = r->err;
 		return err->status;
 	}
-	result_list_add_item(list, &r->result, r->file);
+	if (list->count == list->capacity) {
+		list->capacity = list->capacity ? 2 * list->capacity : 8;
+		list->items = xrealloc(list->items, list->capacity, sizeof(*list->items));
+		list->paths = xrealloc(list->paths, list->capacity, sizeof(*list->paths));
+	}
+	list->items[list->count] = r->result;
+	list->paths[list->count++] = r->file;
 	r->file = NULL;
 	memset(&r->result, 0, sizeof(r->result));
 	/* The result of an earlier launch, or of all so far. */
@@ -244,8 +214,7 @@ enum status result_list_paths_add(struct result_paths *paths, const char *path, 
 {
 	size_t before = paths->count;
 
-	if (text_starts_with(path, BASELINE_PREFIX) || !result_list_is_folder(path) ||
-	    result_list_is_run(path))
+	if (!result_list_is_folder(path) || result_list_is_run(path))
 		result_list_append_path(paths, path);
 	else if (result_list_paths_search(paths, path, 0, err) == STATUS_OK &&
 		 paths->count == before)

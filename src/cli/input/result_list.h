@@ -10,15 +10,11 @@
 struct result_list {
 	struct result *items;
 	char **paths;
-	char **names;   /* result_list_names() */
-	const char *db; /* history for baseline:NAME; NULL: GPUPROOF_DB, else the default */
+	char **names; /* result_list_names() */
 	size_t count, capacity;
 };
 
-/*
- * Appends a result: a result file, a run directory (its result.json), or baseline:NAME from the
- * history.
- */
+/* Appends a result: a result file, or a run directory (its result.json). */
 enum status result_list_add(struct result_list *list, const char *path, struct error *err);
 /*
  * Appends launches of one measurement or of several, read by all cores. Rejects a run that is in

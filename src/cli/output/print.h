@@ -21,8 +21,10 @@ void print_verdicts(const struct verdicts *verdicts, bool all);
 void print_comparison(const struct comparison *comparison, bool all);
 
 struct json_writer;
+/* Prints the text that was written, and releases it. */
+void print_json(struct json_writer *w);
 /* "2026-11-20" */
-void print_fleet_date_member(struct json_writer *w, const char *name, int64_t day);
+void print_date_member(struct json_writer *w, const char *name, int64_t day);
 
 void print_fleet(const struct fleet *fleet, bool json);
 /* A node or a device night by night next to the others. */

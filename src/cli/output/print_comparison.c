@@ -55,11 +55,6 @@ static bool print_comparison_is_change(const struct comparison_row *row)
 	return row->change == CHANGE_REGRESSED || row->change == CHANGE_IMPROVED;
 }
 
-static bool print_comparison_is_shown(const struct comparison_row *row, bool all)
-{
-	return all || print_comparison_is_change(row) || row->change == CHANGE_NONE || row->wrong;
-}
-
 /* Number of digits that the interval justifies. */
 static const char *print_comparison_ratio_text(const struct comparison_row *row, char *out,
 					       size_t size)
@@ -125,11 +120,6 @@ static char *print_comparison_row_note(const struct comparison_row *row, bool se
 	return text_detach(&out);
 }
 
-static bool print_comparison_clock_matters(const struct comparison_row *row)
-{
-	return fabs(row->at_same_clock / row->ratio - 1) > CLOCK_WORTH_TELLING;
-}
-
 /* `whole`: shows the case with its devices. */
 static void print_comparison_add_row(struct output_table *table, const struct comparison_row *row,
 				     bool several, bool whole)
@@ -142,7 +132,7 @@ static void print_comparison_add_row(struct output_table *table, const struct co
 		 compare_change_name(row->change));
 	TABLE_ROW(table, word, whole ? row->case_id : row->point,
 		  print_comparison_ratio_text(row, ratio, sizeof(ratio)),
-		  print_comparison_clock_matters(row)
+		  fabs(row->at_same_clock / row->ratio - 1) > CLOCK_WORTH_TELLING
 			  ? print_comparison_short_ratio(row->at_same_clock, clock, sizeof(clock))
 			  : "",
 		  print_comparison_short_ratio(row->at_same_host, host, sizeof(host)),
@@ -161,9 +151,13 @@ static void print_comparison_rows(const struct comparison *c, bool all)
 		differ = differ || strcmp(c->rows[i].devices, c->rows[0].devices) != 0;
 	TABLE_ROW(&table, "", "CASE", "RATIO (> 1: B WORSE)", "AT SAME CLOCK", "AT SAME HOST",
 		  c->name_a, c->name_b, "");
-	for (size_t i = 0; i < c->count; i++)
-		if (print_comparison_is_shown(&c->rows[i], all))
-			print_comparison_add_row(&table, &c->rows[i], several[i], differ);
+	for (size_t i = 0; i < c->count; i++) {
+		const struct comparison_row *row = &c->rows[i];
+
+		if (all || print_comparison_is_change(row) || row->change == CHANGE_NONE ||
+		    row->wrong)
+			print_comparison_add_row(&table, row, several[i], differ);
+	}
 	if (table.count > 1) {
 		for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
 			table_drop_if_empty(&table, optional[i]);

@@ -117,21 +117,6 @@ static void print_fleet_node_text(const struct fleet *f, const struct fleet_subj
 	}
 }
 
-static void print_fleet_node_night_json(struct json_writer *w, const struct history_series *s,
-					const struct course_night *n)
-{
-	writer_open(w, '{');
-	print_fleet_date_member(w, "date", n->day);
-	writer_real_member(w, "value", fleet_findings_course_value(s, n->own));
-	writer_real_member(w, "others", fleet_findings_course_value(s, n->others));
-	writer_real_member(w, "others_low", fleet_findings_course_value(s, n->low));
-	writer_real_member(w, "others_high", fleet_findings_course_value(s, n->high));
-	writer_real_member(w, "better_by", expm1(n->own - n->others));
-	writer_real_member(w, "half_interval", n->half);
-	writer_count_member(w, "others_count", n->count);
-	writer_close(w, '}');
-}
-
 static void print_fleet_node_course_json(struct json_writer *w, const struct fleet *f,
 					 const struct course *x)
 {
@@ -148,8 +133,18 @@ static void print_fleet_node_course_json(struct json_writer *w, const struct fle
 	writer_real_member(w, "half_interval", x->half);
 	writer_key(w, "nights");
 	writer_open(w, '[');
-	for (size_t i = 0; i < x->count; i++)
-		print_fleet_node_night_json(w, s, &x->nights[i]);
+	for (const struct course_night *n = x->nights; n < x->nights + x->count; n++) {
+		writer_open(w, '{');
+		print_date_member(w, "date", n->day);
+		writer_real_member(w, "value", fleet_findings_course_value(s, n->own));
+		writer_real_member(w, "others", fleet_findings_course_value(s, n->others));
+		writer_real_member(w, "others_low", fleet_findings_course_value(s, n->low));
+		writer_real_member(w, "others_high", fleet_findings_course_value(s, n->high));
+		writer_real_member(w, "better_by", expm1(n->own - n->others));
+		writer_real_member(w, "half_interval", n->half);
+		writer_count_member(w, "others_count", n->count);
+		writer_close(w, '}');
+	}
 	writer_close(w, ']');
 	writer_close(w, '}');
 }
@@ -161,7 +156,6 @@ static void print_fleet_node_json(const struct fleet *f, const struct fleet_subj
 		s->machine ? history_place_named(&f->places, s->machine) : NULL;
 	struct json_writer w = { .expand = 4 };
 	size_t open = 0, found = 0;
-	char *out;
 
 	for (size_t i = 0; i < f->finding_count; i++) {
 		bool about = fleet_finding_is_about(f, &f->findings[i], s);
@@ -185,9 +179,7 @@ static void print_fleet_node_json(const struct fleet *f, const struct fleet_subj
 		print_fleet_node_course_json(&w, f, &courses[i]);
 	writer_close(&w, ']');
 	writer_close(&w, '}');
-	out = writer_finish(&w);
-	fputs(out, stdout);
-	free(out);
+	print_json(&w);
 }
 
 void print_fleet_node(const struct fleet *f, const struct fleet_subject *s, bool as_json)
@@ -264,14 +256,6 @@ static void fleet_print_worst(const struct fleet *f)
 	table_finish(&table, stdout);
 }
 
-void print_fleet_date_member(struct json_writer *w, const char *name, int64_t day)
-{
-	char date[16];
-
-	history_date(day, date);
-	writer_text_member(w, name, date);
-}
-
 static void print_fleet_finding_json(struct json_writer *w, const struct fleet *f,
 				     const struct fleet_finding *x)
 {
@@ -294,7 +278,7 @@ static void print_fleet_finding_json(struct json_writer *w, const struct fleet *
 	writer_real_member(w, "half_interval", x->half);
 	writer_real_member(w, "allowed", fleet_findings_percent(x->allowed));
 	writer_count_member(w, "cohorts", x->cohorts);
-	print_fleet_date_member(w, "since", x->since);
+	print_date_member(w, "since", x->since);
 	writer_bool_member(w, "since_first_night", x->always);
 	writer_bool_member(w, "enough_nights_to_date", x->dated);
 	writer_text_member(w, "state",
@@ -316,7 +300,7 @@ static void print_fleet_silent_json(struct json_writer *w, const struct fleet *f
 			continue;
 		writer_open(w, '{');
 		writer_text_member(w, "host", f->hosts[i].name);
-		print_fleet_date_member(w, "last", f->hosts[i].last_day);
+		print_date_member(w, "last", f->hosts[i].last_day);
 		writer_count_member(w, "nights", f->hosts[i].silent);
 		writer_close(w, '}');
 	}
@@ -331,7 +315,7 @@ static void print_fleet_silent_json(struct json_writer *w, const struct fleet *f
 		writer_text_member(w, "device", p->device);
 		writer_text_member(w, "machine", p->machine);
 		writer_text_member(w, "serial", p->serial);
-		print_fleet_date_member(w, "last", p->day);
+		print_date_member(w, "last", p->day);
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
@@ -340,7 +324,6 @@ static void print_fleet_silent_json(struct json_writer *w, const struct fleet *f
 static void fleet_print_json(const struct fleet *f)
 {
 	struct json_writer w = { .expand = 3 };
-	char *json;
 
 	writer_open(&w, '{');
 	writer_text_member(&w, "format", "gpuproof-fleet");
@@ -352,8 +335,8 @@ static void fleet_print_json(const struct fleet *f)
 	writer_count_member(&w, "cohorts", f->cohort_count);
 	writer_count_member(&w, "tests", f->tests);
 	writer_real_member(&w, "false_accusations", FLEET_FALSE);
-	print_fleet_date_member(&w, "levels_since", f->first_day);
-	print_fleet_date_member(&w, "last", f->last_day);
+	print_date_member(&w, "levels_since", f->first_day);
+	print_date_member(&w, "last", f->last_day);
 	writer_count_member(&w, "open", f->open);
 	writer_key(&w, "findings");
 	writer_open(&w, '[');
@@ -362,9 +345,7 @@ static void fleet_print_json(const struct fleet *f)
 	writer_close(&w, ']');
 	print_fleet_silent_json(&w, f);
 	writer_close(&w, '}');
-	json = writer_finish(&w);
-	fputs(json, stdout);
-	free(json);
+	print_json(&w);
 }
 
 void print_fleet(const struct fleet *f, bool json)

@@ -138,27 +138,13 @@ static void print_trend_series_text(struct printing *p, const struct history_ser
 	}
 }
 
-static void print_trend_differences_json(struct printing *p, int64_t before, int64_t after)
-{
-	struct fact_differences found = { 0 };
-
-	trend_news_differences(p->history, before, after, &found, p->err);
-	for (size_t i = 0; i < found.count; i++) {
-		writer_open(&p->json, '{');
-		writer_text_member(&p->json, "name", found.items[i].name);
-		writer_text_member(&p->json, "before", found.items[i].before);
-		writer_text_member(&p->json, "after", found.items[i].after);
-		writer_close(&p->json, '}');
-	}
-	trend_news_fact_differences_release(&found);
-}
-
 static void print_trend_change_json(struct printing *p, const struct trend_change *c)
 {
+	struct fact_differences found = { 0 };
 	struct json_writer *w = &p->json;
 
 	writer_open(w, '{');
-	print_fleet_date_member(w, "date", c->day);
+	print_date_member(w, "date", c->day);
 	writer_text_member(w, "state", trend_change_state_name(c->state));
 	writer_text_member(w, "found", trend_news_found_name(c->found));
 	if (c->decision) {
@@ -174,7 +160,15 @@ static void print_trend_change_json(struct printing *p, const struct trend_chang
 	writer_real_member(w, "log_odds", c->odds);
 	writer_key(w, "environment");
 	writer_open(w, '[');
-	print_trend_differences_json(p, c->night_before, c->night);
+	trend_news_differences(p->history, c->night_before, c->night, &found, p->err);
+	for (size_t i = 0; i < found.count; i++) {
+		writer_open(w, '{');
+		writer_text_member(w, "name", found.items[i].name);
+		writer_text_member(w, "before", found.items[i].before);
+		writer_text_member(w, "after", found.items[i].after);
+		writer_close(w, '}');
+	}
+	trend_news_fact_differences_release(&found);
 	writer_close(w, ']');
 	writer_close(w, '}');
 }
@@ -185,7 +179,7 @@ static void print_trend_seam_json(struct printing *p, const struct trend_seam *s
 	char *what = trend_news_seam_what(p->history, seam->epoch_before, seam->epoch, p->err);
 
 	writer_open(w, '{');
-	print_fleet_date_member(w, "date", seam->day);
+	print_date_member(w, "date", seam->day);
 	writer_text_member(w, "what", what);
 	writer_real_member(w, "ratio", seam->ratio);
 	/* Factor of the 95 % interval around the ratio; null: too few nights. */
@@ -416,7 +410,7 @@ static void print_trend_notes_json(struct json_writer *w, const struct history_n
 		const struct history_note *n = &notes->items[i];
 
 		writer_open(w, '{');
-		print_fleet_date_member(w, "date", n->day);
+		print_date_member(w, "date", n->day);
 		if (n->series)
 			writer_count_member(w, "series", (size_t)n->series);
 		if (n->state) {
@@ -435,7 +429,7 @@ static void print_trend_notes_json(struct json_writer *w, const struct history_n
 static void print_trend_finish_json(struct printing *p, const int64_t *missed, size_t missed_count)
 {
 	struct json_writer *w = &p->json;
-	char date[16], *json;
+	char date[16];
 
 	writer_close(w, ']');
 	writer_key(w, "pools");
@@ -467,9 +461,7 @@ static void print_trend_finish_json(struct printing *p, const int64_t *missed, s
 	writer_count_member(w, "new_changes_for_the_worse", p->summary->worse);
 	writer_count_member(w, "warnings", p->summary->warnings);
 	writer_close(w, '}');
-	json = writer_finish(w);
-	fputs(json, stdout);
-	free(json);
+	print_json(w);
 }
 
 enum status print_trend(struct store *history, const struct trend_options *options,

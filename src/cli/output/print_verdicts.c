@@ -97,17 +97,6 @@ static void print_checks_add_verdict_rows(const struct verdicts *v, enum verdict
 	}
 }
 
-/* True if one of the checks in `told` has the same limit. */
-static bool print_verdicts_was_told_before(const struct verdict_check *const *told, size_t count,
-					   const struct verdict_check *c)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(told[i]->limit, c->limit) == 0 &&
-		    strcmp(told[i]->bound_text, c->bound_text) == 0)
-			return true;
-	return false;
-}
-
 /*
  * Prints the origin of each limit once; without `all` only of those with checks that are not
  * accepted.
@@ -121,10 +110,13 @@ static void print_verdicts_origins(const struct verdicts *v, bool all)
 	for (size_t i = 0; i < v->count && (all || shown < MOST_ROWS); i++) {
 		const struct verdict_check *c = &v->checks[i];
 		bool origin = *c->bound_origin || *c->bound_text || *c->place;
+		size_t before = 0; /* checks with the same limit */
 		char *words;
 
-		if ((c->accepted && !all) || !origin ||
-		    print_verdicts_was_told_before(told, shown, c))
+		while (before < shown && (strcmp(told[before]->limit, c->limit) != 0 ||
+					  strcmp(told[before]->bound_text, c->bound_text) != 0))
+			before++;
+		if ((c->accepted && !all) || !origin || before < shown)
 			continue;
 		told[shown++] = c;
 		words = xasprintf("limit %s: %s%s(%s%s%s)", c->limit, c->bound_text,
@@ -176,22 +168,6 @@ static void verdicts_print_folded(size_t indent, const char *text)
 	size_t columns = table_terminal_columns(stdout);
 
 	table_print_folded(text, indent, (columns > 2 * INDENT ? columns : 80) - indent, stdout);
-}
-
-/* Takes ownership of `text`. */
-static void print_verdicts_detail(char *text)
-{
-	printf("%*s", INDENT, "");
-	verdicts_print_folded(INDENT, text);
-	free(text);
-}
-
-static bool print_verdicts_was_printed(const struct verdicts *v, size_t i)
-{
-	for (size_t k = 0; k < i; k++)
-		if (strcmp(v->reasons[k].remedy, v->reasons[i].remedy) == 0)
-			return true;
-	return false;
 }
 
 /* True if the aspect was judged or promised on any device. */
@@ -274,16 +250,21 @@ void print_verdicts(const struct verdicts *v, bool all)
 	for (size_t i = 0; i < shown; i++) {
 		const struct verdict_reason *r = &v->reasons[i];
 		const char *cause = cause_name(r->cause);
+		size_t same = 0; /* the first reason with this remedy, which prints it */
 
-		/* Prints each remedy once, with the first reason that it applies to. */
+		while (strcmp(v->reasons[same].remedy, r->remedy) != 0)
+			same++;
 		print_verdicts_name(r->verdict);
 		verdicts_print_folded(INDENT, r->text);
-		if (*r->remedy && !print_verdicts_was_printed(v, i))
-			print_verdicts_detail(xstrdup(r->remedy));
+		if (*r->remedy && same == i) {
+			printf("%*s", INDENT, "");
+			verdicts_print_folded(INDENT, r->remedy);
+		}
+		/* Names of causes are short. */
 		if (r->checks > 1)
-			print_verdicts_detail(xasprintf("cause: %s; %zu checks", cause, r->checks));
+			printf("%*scause: %s; %zu checks\n", INDENT, "", cause, r->checks);
 		else if (*cause)
-			print_verdicts_detail(xasprintf("cause: %s", cause));
+			printf("%*scause: %s\n", INDENT, "", cause);
 	}
 	if (shown < v->reason_count)
 		printf("and %zu more reasons; --all prints them\n", v->reason_count - shown);

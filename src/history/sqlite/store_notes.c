@@ -1,4 +1,4 @@
-/* User data in a history: notes with decisions, and baselines as named documents. */
+/* User data in a history: notes with decisions. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -78,55 +78,4 @@ enum status store_add_note(struct store *s, const struct history_note *n, struct
 		"iiisssssissss", n->day, n->series, (int64_t)n->acknowledges, n->text, n->written,
 		store_notes_triage_word(n->state), n->by, n->ticket, n->until, n->host, n->machine,
 		n->case_id, n->metric);
-}
-
-enum status store_notes_baselines(struct store *s, struct baseline_list *out, struct error *err)
-{
-	struct db_query *q =
-		sqlite_select(s, err,
-			      "SELECT name, max(saved), count(*) FROM baseline GROUP BY "
-			      "name ORDER BY name",
-			      "");
-
-	memset(out, 0, sizeof(*out));
-	while (sqlite_next(q)) {
-		ARRAY_GROW(out->items, out->count, out->capacity);
-		out->items[out->count++] =
-			(struct baseline_info){ .name = xstrdup(sqlite_string(q, 0)),
-						.saved = xstrdup(sqlite_string(q, 1)),
-						.results = (size_t)sqlite_integer(q, 2) };
-	}
-	return sqlite_end(q);
-}
-
-enum status store_notes_add_document(struct store *s, const char *baseline, size_t position,
-				     const char *saved, const char *document, struct error *err)
-{
-	return sqlite_run(s, err,
-			  "INSERT INTO baseline (name, position, saved, document) VALUES (?, ?, ?, "
-			  "?)",
-			  "siss", baseline, (int64_t)position, saved, document);
-}
-
-enum status store_notes_each_document(struct store *s, const char *baseline,
-				      store_document_fn *visit, void *context, struct error *err)
-{
-	struct db_query *q =
-		sqlite_select(s, err,
-			      "SELECT document FROM baseline WHERE name = ? ORDER BY position", "s",
-			      baseline);
-
-	while (err->status == STATUS_OK && sqlite_next(q))
-		visit(context, sqlite_string(q, 0), err);
-	sqlite_end(q);
-	return err->status;
-}
-
-enum status store_notes_remove_baseline(struct store *s, const char *baseline, bool *was_there,
-					struct error *err)
-{
-	*was_there = false;
-	if (sqlite_run(s, err, "DELETE FROM baseline WHERE name = ?", "s", baseline) == STATUS_OK)
-		*was_there = sqlite_changes(s) > 0;
-	return err->status;
 }

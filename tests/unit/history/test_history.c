@@ -15,7 +15,6 @@
 
 #include "base/file.h"
 #include "case_point.h"
-#include "history/baseline.h"
 #include "history/history.h"
 #include "history/sqlite/sqlite.h"
 #include "history/trend.h"
@@ -668,45 +667,6 @@ static void spread_between_nights(void **state)
 	sqlite_store_close(h);
 }
 
-static void baselines_come_back(void **state)
-{
-	struct store *h = opened(STORE_CREATE);
-	struct error err = ERROR_NONE;
-	struct result r[2], *loaded;
-	struct baseline_list list;
-	size_t count;
-
-	(void)state;
-	night(&r[0], 0, 50e9, "1");
-	night(&r[1], 1, 51e9, "1");
-	r[0].samples_left_out = r[1].samples_left_out = true;
-	if (baseline_save(h, "good", r, 2, false, &err) != STATUS_OK)
-		fail_msg("%s", err.message);
-	assert_int_equal(baseline_save(h, "good", r, 1, false, &err), STATUS_USAGE);
-	error_clear(&err);
-	assert_int_equal(baseline_save(h, "a'b", r, 1, false, &err), STATUS_USAGE);
-	error_clear(&err);
-	assert_int_equal(baseline_load(h, "good", &loaded, &count, &err), STATUS_OK);
-	assert_int_equal(count, 2);
-	assert_true(case_metric(&loaded[1].cases[0], "transfer.bandwidth")->value == 51e9);
-	for (size_t i = 0; i < count; i++)
-		result_release(&loaded[i]);
-	free(loaded);
-	assert_int_equal(baseline_save(h, "good", r, 1, true, &err), STATUS_OK);
-	assert_int_equal(store_notes_baselines(h, &list, &err), STATUS_OK);
-	assert_int_equal(list.count, 1);
-	assert_int_equal(list.items[0].results, 1);
-	baseline_list_release(&list);
-	assert_int_equal(baseline_load(h, "goood", &loaded, &count, &err), STATUS_USAGE);
-	assert_non_null(strstr(err.message, "did you mean 'good'"));
-	error_clear(&err);
-	assert_int_equal(baseline_delete(h, "good", &err), STATUS_OK);
-	assert_int_equal(baseline_delete(h, "good", &err), STATUS_USAGE);
-	result_release(&r[0]);
-	result_release(&r[1]);
-	sqlite_store_close(h);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -728,7 +688,6 @@ int main(void)
 		TEST(notes_need_a_night),
 		TEST(what_is_learnt_is_not_selected),
 		TEST(spread_between_nights),
-		TEST(baselines_come_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
