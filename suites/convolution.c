@@ -25,7 +25,6 @@
 
 enum implementation { AUTO, LIBRARY, OWN };
 static const char *const implementations[] = { "auto", "library", "own", NULL };
-static const char *const passes[] = { "forward", "data_gradient", "weight_gradient", NULL };
 static const char *const kinds[] = { "plain", "depthwise", NULL };
 static const char *const precisions[] = { "fp32", "tf32", "fp16", "bf16", NULL };
 
@@ -34,7 +33,7 @@ static const struct key keys[] = {
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "forward, data_gradient, weight_gradient",
-	  .choices = passes,
+	  .choices = convolution_pass_names,
 	  .parameter = "pass",
 	  .help = "pass to time: forward: outputs; data_gradient: gradients of inputs; "
 		  "weight_gradient: gradients of weights" },
@@ -175,13 +174,9 @@ static const struct word_row words[] = {
 enum tensor { INPUT, WEIGHTS, OUTPUT, SCRATCH, TENSORS };
 
 struct convolution {
-	struct convolution_shape shape;
-	enum convolution_pass pass;
-	struct stream *stream;
-	struct convolution_engines *engines; /* NULL: built-in kernels */
-	unsigned engine;                     /* chosen */
-	struct buffer tensors[TENSORS];
-	uint64_t used[TENSORS]; /* decrease of the device's free memory; 0: unknown */
+	struct convolution_work work;
+	struct buffer tensors[TENSORS]; /* those of `work` */
+	uint64_t used[TENSORS];         /* decrease of the device's free memory; 0: unknown */
 	uint64_t seed;
 };
 
@@ -251,7 +246,7 @@ static enum tensor convolution_result_of(enum convolution_pass pass)
 /* Weights are small, so that sums stay near 1. */
 static double convolution_scale_of(const struct convolution *c, enum tensor tensor)
 {
-	const struct convolution_shape *s = &c->shape;
+	const struct convolution_shape *s = &c->work.shape;
 
 	if (tensor != WEIGHTS)
 		return 1;
@@ -264,7 +259,7 @@ static double convolution_element(const struct convolution *c, enum tensor tenso
 	double value = (double)((float)convolution_scale_of(c, tensor) *
 				generator_uniform(c->seed + (uint64_t)tensor, i));
 
-	return value_round(value, c->shape.precision);
+	return value_round(value, c->work.shape.precision);
 }
 
 static enum status convolution_fill_tensor(struct convolution *c, enum tensor tensor,
@@ -275,33 +270,20 @@ static enum status convolution_fill_tensor(struct convolution *c, enum tensor te
 								 [PRECISION_FP16] = FILL_FP16,
 								 [PRECISION_BF16] = FILL_BF16 };
 	struct fill_arguments fill = { .memory = c->tensors[tensor].memory,
-				       .kind = kind_of[c->shape.precision],
-				       .count = convolution_elements(&c->shape, tensor),
+				       .kind = kind_of[c->work.shape.precision],
+				       .count = convolution_elements(&c->work.shape, tensor),
 				       .seed = c->seed + (uint64_t)tensor,
 				       .scale = (float)convolution_scale_of(c, tensor) };
 
-	return backend_launch(c->stream, "fill", &fill, err);
-}
-
-static enum status convolution_launch_one(const struct convolution *c, struct error *err)
-{
-	const struct convolution_work work = {
-		c->stream,
-		c->shape,
-		c->pass,
-		c->engines,
-		c->engine,
-		{ c->tensors[INPUT].memory, c->tensors[WEIGHTS].memory, c->tensors[OUTPUT].memory,
-		  c->tensors[SCRATCH].memory }
-	};
-
-	return convolution_enqueue(&work, err);
+	return backend_launch(c->work.stream, "fill", &fill, err);
 }
 
 static enum status convolution_launch_batch(void *state, unsigned batch, struct error *err)
 {
+	const struct convolution *c = state;
+
 	for (unsigned i = 0; i < batch; i++)
-		if (convolution_launch_one(state, err) != STATUS_OK)
+		if (convolution_enqueue(&c->work, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -310,21 +292,24 @@ static enum status convolution_launch_candidate(void *state, unsigned candidate,
 {
 	struct convolution *c = state;
 
-	if (c->engines)
-		c->engine = candidate;
+	if (c->work.engines)
+		c->work.engine = candidate;
 	else
-		c->shape.algorithm = (enum convolution_algorithm)candidate;
-	return convolution_launch_one(c, err);
+		c->work.shape.algorithm = (enum convolution_algorithm)candidate;
+	return convolution_enqueue(&c->work, err);
 }
 
 /* Allocates a tensor, or another size of it. */
 static enum status convolution_alloc(struct convolution *c, enum tensor tensor, uint64_t bytes,
 				     struct error *err)
 {
-	struct device *device = c->stream->device;
+	struct convolution_tensors *t = &c->work.tensors;
+	void **const places[] = { &t->x, &t->w, &t->y, &t->workspace };
+	struct device *device = c->work.stream->device;
 	uint64_t before = 0, after = 0, total;
 
 	buffer_free(&c->tensors[tensor]);
+	*places[tensor] = NULL;
 	c->used[tensor] = 0;
 	if (bytes == 0)
 		return STATUS_OK;
@@ -332,13 +317,14 @@ static enum status convolution_alloc(struct convolution *c, enum tensor tensor, 
 	    buffer_alloc(&c->tensors[tensor], device, ALLOCATOR_DEVICE, bytes, err) == STATUS_OK &&
 	    backend_device_memory(device, &after, &total, err) == STATUS_OK && before > after)
 		c->used[tensor] = before - after;
+	*places[tensor] = c->tensors[tensor].memory;
 	return err->status;
 }
 
 static const char *convolution_candidate_name(const struct convolution *c, unsigned candidate)
 {
-	if (c->engines)
-		return c->engines->engines[candidate].name;
+	if (c->work.engines)
+		return c->work.engines->engines[candidate].name;
 	return candidate == CONVOLUTION_CHOSEN
 		       ? "choice by shape"
 		       : kernel_convolution_algorithm_name((enum convolution_algorithm)candidate);
@@ -349,30 +335,33 @@ static enum status convolution_pick_fastest(struct run *run, struct convolution 
 					    struct error *err)
 {
 	double seconds = section_real(run->c->section, "search_time");
-	unsigned candidates = c->engines ? c->engines->count : CONVOLUTION_ALGORITHMS;
+	unsigned candidates = c->work.engines ? c->work.engines->count : CONVOLUTION_ALGORITHMS;
 	struct convolution_search found;
 	const char *name;
 
-	if (seconds == 0 && !c->engines)
+	if (seconds == 0 && !c->work.engines)
 		return STATUS_OK;
-	if (c->engines && c->engines->failure[0])
+	if (c->work.engines && c->work.engines->failure[0])
 		run_note(run, "An engine of the library failed and was left out: %s.",
-			 c->engines->failure);
-	if (convolution_search(c->stream, seconds, candidates, convolution_launch_candidate, c,
+			 c->work.engines->failure);
+	if (convolution_search(c->work.stream, seconds, candidates, convolution_launch_candidate, c,
 			       &found, err) != STATUS_OK)
 		return err->status;
-	c->engine = found.fastest;
-	if (!c->engines)
-		c->shape.algorithm = (enum convolution_algorithm)found.fastest;
+	c->work.engine = found.fastest;
+	if (!c->work.engines)
+		c->work.shape.algorithm = (enum convolution_algorithm)found.fastest;
 	name = convolution_candidate_name(c, found.fastest);
 	if (found.usable > 1) {
 		/* The choice by shape is one of the others. */
-		unsigned tried = c->engines ? found.usable : found.usable - 1;
+		unsigned tried = c->work.engines ? found.usable : found.usable - 1;
 
 		run_value(run, "convolution.candidates", tried);
 		run_value(run, "convolution.search_gain", found.first_seconds / found.seconds);
-		run_note(run, "The fastest of %u candidates was: %s.", tried, name);
-	} else if (c->engines) {
+		run_note(run,
+			 tried > 1 ? "The fastest of %u candidates was: %s."
+				   : "The only candidate of %u was: %s.",
+			 tried, name);
+	} else if (c->work.engines) {
 		run_note(run, "%s of the library was: %s.",
 			 seconds > 0 ? "The only engine that works" : "The first choice", name);
 	}
@@ -415,7 +404,7 @@ static uint64_t convolution_output_of(const struct convolution_shape *s, const s
 /* Element `i` of the output. */
 static double convolution_output_element(const struct convolution *c, uint64_t i)
 {
-	const struct convolution_shape *s = &c->shape;
+	const struct convolution_shape *s = &c->work.shape;
 	struct term t = { .f = i % s->filters };
 	double sum = 0;
 	uint64_t at;
@@ -438,7 +427,7 @@ static double convolution_output_element(const struct convolution *c, uint64_t i
 /* Element `i` of the gradient of the input: over all outputs that read it. */
 static double convolution_input_element(const struct convolution *c, uint64_t i)
 {
-	const struct convolution_shape *s = &c->shape;
+	const struct convolution_shape *s = &c->work.shape;
 	uint64_t channel = i % s->channels, x = i / s->channels % s->width,
 		 y = i / s->channels / s->width % s->height;
 	uint64_t first = s->depthwise ? channel : 0, last = s->depthwise ? channel + 1 : s->filters;
@@ -470,7 +459,7 @@ static double convolution_input_element(const struct convolution *c, uint64_t i)
 /* Element `i` of the gradient of the weights: over all pixels. */
 static double convolution_weight_element(const struct convolution *c, uint64_t i)
 {
-	const struct convolution_shape *s = &c->shape;
+	const struct convolution_shape *s = &c->work.shape;
 	uint64_t depth = kernel_convolution_depth(s), at;
 	struct term t = { .d = i % depth,
 			  .kx = i / depth % s->kernel_width,
@@ -494,7 +483,7 @@ static double convolution_weight_element(const struct convolution *c, uint64_t i
 
 static double convolution_expected_element(const struct convolution *c, uint64_t i)
 {
-	switch (c->pass) {
+	switch (c->work.pass) {
 	case PASS_FORWARD:
 		return convolution_output_element(c, i);
 	case PASS_DATA:
@@ -507,28 +496,23 @@ static double convolution_expected_element(const struct convolution *c, uint64_t
 static enum status convolution_found_element(struct convolution *c, uint64_t i, double *value,
 					     struct error *err)
 {
-	size_t bytes = precision_bytes(c->shape.precision);
+	size_t bytes = precision_bytes(c->work.shape.precision);
 	const char *at =
-		(const char *)c->tensors[convolution_result_of(c->pass)].memory + i * bytes;
+		(const char *)c->tensors[convolution_result_of(c->work.pass)].memory + i * bytes;
 	unsigned char raw[8];
 
-	if (backend_copy(c->stream, raw, at, bytes, err) != STATUS_OK ||
-	    backend_stream_synchronize(c->stream, err) != STATUS_OK)
+	if (backend_copy(c->work.stream, raw, at, bytes, err) != STATUS_OK ||
+	    backend_stream_synchronize(c->work.stream, err) != STATUS_OK)
 		return err->status;
-	values_decode(value, raw, c->shape.precision, 1);
+	values_decode(value, raw, c->work.shape.precision, 1);
 	return STATUS_OK;
-}
-
-static double convolution_tolerance(enum precision precision)
-{
-	return precision == PRECISION_FP32 ? 2e-5 : precision == PRECISION_BF16 ? 2e-2 : 2e-3;
 }
 
 /* The first and the last element, and some in between. */
 static enum status convolution_verify(struct run *run, struct convolution *c, struct error *err)
 {
-	const struct convolution_shape *s = &c->shape;
-	uint64_t count = convolution_elements(s, convolution_result_of(c->pass));
+	const struct convolution_shape *s = &c->work.shape;
+	uint64_t count = convolution_elements(s, convolution_result_of(c->work.pass));
 	double each = kernel_convolution_operations(s) / 2 / (double)count, difference = 0,
 	       square = 0;
 	uint64_t samples = (uint64_t)fmin(SAMPLES, fmax(4, CHECKED_PRODUCTS / fmax(each, 1)));
@@ -536,9 +520,9 @@ static enum status convolution_verify(struct run *run, struct convolution *c, st
 	char method[80];
 
 	/* A search has written the result before. */
-	if (buffer_poison(&c->tensors[convolution_result_of(c->pass)], c->stream, err) !=
+	if (buffer_poison(&c->tensors[convolution_result_of(c->work.pass)], c->work.stream, err) !=
 		    STATUS_OK ||
-	    convolution_launch_one(c, err) != STATUS_OK)
+	    convolution_enqueue(&c->work, err) != STATUS_OK)
 		return err->status;
 	for (uint64_t k = 0; k < samples; k++) {
 		uint64_t i = k == 0 ? 0 : k == 1 ? count - 1 : generator_bits(c->seed, k) % count;
@@ -565,10 +549,11 @@ static enum status convolution_verify(struct run *run, struct convolution *c, st
 
 static enum status convolution_open_tensors(struct convolution *c, struct error *err)
 {
-	enum tensor result = convolution_result_of(c->pass);
+	enum tensor result = convolution_result_of(c->work.pass);
 
 	for (int t = INPUT; t < SCRATCH; t++) {
-		uint64_t bytes = convolution_tensor_bytes(&c->shape, c->pass, (enum tensor)t);
+		uint64_t bytes =
+			convolution_tensor_bytes(&c->work.shape, c->work.pass, (enum tensor)t);
 
 		if (convolution_alloc(c, (enum tensor)t, bytes, err) != STATUS_OK ||
 		    ((enum tensor)t != result &&
@@ -576,8 +561,9 @@ static enum status convolution_open_tensors(struct convolution *c, struct error 
 			return err->status;
 	}
 	return convolution_alloc(c, SCRATCH,
-				 c->engines ? convolution_workspace_of_all(c->engines)
-					    : convolution_tensor_bytes(&c->shape, c->pass, SCRATCH),
+				 c->work.engines ? convolution_workspace_of_all(c->work.engines)
+						 : convolution_tensor_bytes(&c->work.shape,
+									    c->work.pass, SCRATCH),
 				 err);
 }
 
@@ -588,24 +574,25 @@ static enum status convolution_prepare(struct run *run, struct convolution *c, s
 	bool searched = section_real(run->c->section, "search_time") > 0;
 	uint64_t memory, used = 0;
 
-	if (backend_stream_create(device, false, &c->stream, err) != STATUS_OK ||
+	if (backend_stream_create(device, false, &c->work.stream, err) != STATUS_OK ||
 	    (case_integer(run->c, "implementations") == LIBRARY &&
-	     backend_convolution_open(c->stream, &c->shape, c->pass, CONVOLUTION_WORKSPACE_BYTES,
+	     backend_convolution_open(c->work.stream, &c->work.shape, c->work.pass,
+				      CONVOLUTION_WORKSPACE_BYTES,
 				      searched ? CONVOLUTION_ENGINES : CONVOLUTION_SPARE_ENGINES,
-				      &c->engines, err) != STATUS_OK) ||
+				      &c->work.engines, err) != STATUS_OK) ||
 	    convolution_open_tensors(c, err) != STATUS_OK ||
 	    convolution_pick_fastest(run, c, err) != STATUS_OK)
 		return err->status;
-	memory = convolution_bytes_of_all(&c->shape, c->pass);
-	if (c->engines) {
-		uint64_t workspace = c->engines->engines[c->engine].workspace_bytes;
+	memory = convolution_bytes_of_all(&c->work.shape, c->work.pass);
+	if (c->work.engines) {
+		uint64_t workspace = c->work.engines->engines[c->work.engine].workspace_bytes;
 
-		memory -= convolution_tensor_bytes(&c->shape, c->pass, SCRATCH);
+		memory -= convolution_tensor_bytes(&c->work.shape, c->work.pass, SCRATCH);
 		if (convolution_alloc(c, SCRATCH, workspace, err) != STATUS_OK)
 			return err->status;
 		run_value(run, "convolution.workspace", (double)workspace);
 	}
-	run_value(run, "convolution.weights", (double)kernel_convolution_weights(&c->shape));
+	run_value(run, "convolution.weights", (double)kernel_convolution_weights(&c->work.shape));
 	run_value(run, "convolution.memory", (double)memory);
 	for (int t = 0; t < TENSORS; t++)
 		used += c->used[t];
@@ -617,8 +604,8 @@ static enum status convolution_prepare(struct run *run, struct convolution *c, s
 
 static enum status convolution_run(struct run *run, struct error *err)
 {
-	struct convolution c = { .shape = convolution_shape_of_case(run->c),
-				 .pass = (enum convolution_pass)case_integer(run->c, "passes"),
+	struct convolution c = { .work.shape = convolution_shape_of_case(run->c),
+				 .work.pass = (enum convolution_pass)case_integer(run->c, "passes"),
 				 .seed = run->seed };
 
 	if (convolution_prepare(run, &c, err) == STATUS_OK &&
@@ -626,23 +613,23 @@ static enum status convolution_run(struct run *run, struct error *err)
 		struct workload w = { .state = &c,
 				      .launch = convolution_launch_batch,
 				      .clock = CLOCK_DEVICE,
-				      .streams = &c.stream,
+				      .streams = &c.work.stream,
 				      .stream_count = 1,
-				      .commands = c.engines ? ENGINE_COMMANDS : 2 };
+				      .commands = c.work.engines ? ENGINE_COMMANDS : 2 };
 		struct sustained_work work = { .run = run,
 					       .workload = w,
-					       .operations =
-						       kernel_convolution_operations(&c.shape) };
+					       .operations = kernel_convolution_operations(
+						       &c.work.shape) };
 
 		if (sustained_sample(&work, err) == STATUS_OK)
 			sustained_record(&work);
 	}
-	if (c.stream)
-		backend_stream_synchronize(c.stream, NULL);
-	backend_convolution_close(c.engines);
+	if (c.work.stream)
+		backend_stream_synchronize(c.work.stream, NULL);
+	backend_convolution_close(c.work.engines);
 	for (int t = 0; t < TENSORS; t++)
 		buffer_free(&c.tensors[t]);
-	backend_stream_destroy(c.stream);
+	backend_stream_destroy(c.work.stream);
 	return err->status;
 }
 

@@ -22,7 +22,7 @@ static bool attention_wgmma_encode(CUtensorMap *map, const struct attention_shap
 	return tma_tensor_map(map,
 			      s->precision == PRECISION_FP16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
 							     : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-			      tensor, 4, sizes, strides, box);
+			      tensor, sizes, strides, box);
 }
 
 /* The boxes have `q_rows` of q and do, `k_rows` of k and v. `d_o` may be NULL. */

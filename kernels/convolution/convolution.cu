@@ -72,7 +72,7 @@ static void kernel_convolution_launch_depthwise(const convolution_problem &p,
 		kernel_convolution_depthwise_packs<T, 1>(p, pass, stream);
 }
 
-enum convolution_path { PATH_FMA, PATH_MMA, PATH_ROWS, PATHS };
+enum convolution_path { PATH_FMA, PATH_MMA, PATH_ROWS };
 static const char *const path_names[] = { "SIMT", "MMA", "MMA, rows of images" };
 
 /* Implementation of a convolution: its kernel and the columns of a tile. */
@@ -80,9 +80,9 @@ struct convolution_way {
 	enum convolution_path path;
 	int columns;
 };
-static const convolution_way ways[CONVOLUTION_ALGORITHMS] = {
-	{ PATHS, 0 },     { PATH_FMA, 64 },  { PATH_FMA, 128 },
-	{ PATH_MMA, 64 }, { PATH_MMA, 128 }, { PATH_ROWS, 64 },
+/* Of the algorithms after CONVOLUTION_CHOSEN. */
+static const convolution_way ways[CONVOLUTION_ALGORITHMS - 1] = {
+	{ PATH_FMA, 64 }, { PATH_FMA, 128 }, { PATH_MMA, 64 }, { PATH_MMA, 128 }, { PATH_ROWS, 64 },
 };
 
 static bool kernel_convolution_path_takes(enum convolution_path path, const struct stream *stream,
@@ -132,7 +132,7 @@ static enum status kernel_convolution_launch_way(struct stream *stream,
 	convolution_way way = kernel_convolution_choose_way(stream, p, pass);
 
 	if (p.shape.algorithm != CONVOLUTION_CHOSEN) {
-		way = ways[p.shape.algorithm];
+		way = ways[p.shape.algorithm - 1];
 		if (!kernel_convolution_way_takes(way, stream, p, pass))
 			return kernel_convolution_refuse(&p.shape, err);
 	}

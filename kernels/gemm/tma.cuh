@@ -96,19 +96,19 @@ template <int STAGES> struct pipeline_state {
 };
 
 /*
- * Creates a TMA map for copies of boxes in lines of 128 bytes (128-byte swizzle): `rank` sizes,
- * innermost first; strides in bytes of all but the innermost. False if the driver lacks the
- * function or refuses.
+ * Creates a TMA map for copies of boxes in lines of 128 bytes (128-byte swizzle): sizes, innermost
+ * first; strides in bytes of all but the innermost. False if the driver lacks the function or
+ * refuses.
  */
 static inline bool tma_tensor_map(CUtensorMap *map, CUtensorMapDataType type, const void *memory,
-				  unsigned rank, const cuuint64_t *sizes, const cuuint64_t *strides,
-				  const cuuint32_t *box)
+				  const cuuint64_t sizes[4], const cuuint64_t strides[3],
+				  const cuuint32_t box[4])
 {
-	static const cuuint32_t steps[5] = { 1, 1, 1, 1, 1 };
+	static const cuuint32_t steps[4] = { 1, 1, 1, 1 };
 	decltype(&cuTensorMapEncodeTiled) encode =
 		(decltype(&cuTensorMapEncodeTiled))cuda_driver_tensor_map_encoder();
 
-	return encode && encode(map, type, rank, (void *)memory, sizes, strides, box, steps,
+	return encode && encode(map, type, 4, (void *)memory, sizes, strides, box, steps,
 				CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
 				CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
 				CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;

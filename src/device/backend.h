@@ -195,6 +195,7 @@ struct gemm_choice {
 
 struct convolution_shape; /* kernels/convolution/convolution.h */
 #define CONVOLUTION_ENGINES 16
+#define CONVOLUTION_ALIGNMENT 16 /* of tensors, in bytes: a library may rely on it */
 /* Ways of a library to carry out one pass of a convolution: see convolution_open(). */
 struct convolution_engines {
 	struct device *device;

@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "base/units.h"
+#include "kernels/comparison.h"
 #include "kernels/generator.h"
 #include "kernels/timing.h"
 
@@ -361,4 +362,21 @@ size_t buffer_rotation(uint64_t set_bytes, uint64_t cache_bytes, size_t most)
 	if (sets > most)
 		sets = most;
 	return sets ? (size_t)sets : 1;
+}
+
+enum status buffer_difference(struct stream *stream, const struct difference_arguments *a,
+			      struct difference_part *sum, struct error *err)
+{
+	struct difference_part parts[DIFFERENCE_PARTS];
+
+	*sum = (struct difference_part){ 0, 0 };
+	if (backend_launch(stream, "difference", a, err) != STATUS_OK ||
+	    backend_copy(stream, parts, a->parts, sizeof(parts), err) != STATUS_OK ||
+	    backend_stream_synchronize(stream, err) != STATUS_OK)
+		return err->status;
+	for (int i = 0; i < DIFFERENCE_PARTS; i++) {
+		sum->difference += parts[i].difference;
+		sum->expected += parts[i].expected;
+	}
+	return STATUS_OK;
 }

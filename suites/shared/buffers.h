@@ -62,6 +62,15 @@ enum status buffer_check_byte(const struct buffer *buffer, struct stream *stream
 			      unsigned char byte, struct error *err);
 
 /*
+ * Runs the kernel "difference" (kernels/comparison.h) and sums its parts, DIFFERENCE_PARTS of them
+ * at a->parts. Waits until done.
+ */
+struct difference_arguments;
+struct difference_part;
+enum status buffer_difference(struct stream *stream, const struct difference_arguments *a,
+			      struct difference_part *sum, struct error *err);
+
+/*
  * Number of operand sets that a timed loop rotates through, so that none is still in the L2 cache
  * when it is used again: enough for twice `cache_bytes` in total, at least 1 and at most `most`.
  */

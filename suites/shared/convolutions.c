@@ -11,6 +11,33 @@ bool convolution_prefers_library(const struct convolution_shape *shape,
 	return !shape->depthwise && (info->capabilities & DEVICE_HAS_CONVOLUTIONS);
 }
 
+const char *const convolution_pass_names[] = { "forward", "data_gradient", "weight_gradient",
+					       NULL };
+
+void **convolution_result(struct convolution_work *w)
+{
+	return w->pass == PASS_FORWARD ? &w->tensors.y
+	       : w->pass == PASS_DATA  ? &w->tensors.x
+				       : &w->tensors.w;
+}
+
+uint64_t convolution_result_elements(const struct convolution_shape *s, enum convolution_pass pass)
+{
+	switch (pass) {
+	case PASS_FORWARD:
+		return kernel_convolution_out_pixels(s) * s->filters;
+	case PASS_DATA:
+		return (uint64_t)s->batch * s->height * s->width * s->channels;
+	default:
+		return kernel_convolution_weights(s);
+	}
+}
+
+double convolution_tolerance(enum precision precision)
+{
+	return precision == PRECISION_FP32 ? 2e-5 : precision == PRECISION_BF16 ? 2e-2 : 2e-3;
+}
+
 uint64_t convolution_workspace_of_all(const struct convolution_engines *engines)
 {
 	uint64_t most = 0;
@@ -41,6 +68,10 @@ enum status convolution_enqueue(const struct convolution_work *w, struct error *
 		return backend_launch(w->stream, "convolution_weight_gradient", &weights, err);
 	}
 }
+
+_Static_assert(CONVOLUTION_CANDIDATES > CONVOLUTION_ENGINES &&
+		       CONVOLUTION_CANDIDATES >= CONVOLUTION_ALGORITHMS,
+	       "a place for each engine and the built-in kernels, or for each algorithm");
 
 struct algorithm_search {
 	struct stream *stream;
@@ -117,6 +148,7 @@ static enum status convolution_find_fastest(struct algorithm_search *s, unsigned
 	if (convolution_search_find_usable(s, candidates, seconds == 0, err) != STATUS_OK)
 		return err->status;
 	*found = (struct convolution_search){ .usable = (unsigned)s->count,
+					      .first = s->usable[0],
 					      .fastest = s->usable[0] };
 	if (seconds == 0 || s->count == 1)
 		return STATUS_OK;

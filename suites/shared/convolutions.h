@@ -23,6 +23,16 @@ struct convolution_work {
 	struct convolution_tensors tensors;
 };
 
+/* "forward", "data_gradient", "weight_gradient"; then NULL. */
+extern const char *const convolution_pass_names[];
+
+/* The tensor that the pass computes, and its number of elements. */
+void **convolution_result(struct convolution_work *work);
+uint64_t convolution_result_elements(const struct convolution_shape *shape,
+				     enum convolution_pass pass);
+/* Largest relative L2 error of a result. */
+double convolution_tolerance(enum precision precision);
+
 /* True if a library is used unless the user asks for the built-in kernels. */
 bool convolution_prefers_library(const struct convolution_shape *shape,
 				 const struct device_info *info);
@@ -34,10 +44,9 @@ enum status convolution_enqueue(const struct convolution_work *work, struct erro
 #define CONVOLUTION_CANDIDATES 32
 
 struct convolution_search {
-	unsigned usable; /* candidates that support the shape, the pass and the device */
-	unsigned fastest;
-	/* of a launch: the first usable candidate, and the fastest; 0: not timed */
-	double first_seconds, seconds;
+	unsigned usable;         /* candidates that support the shape, the pass and the device */
+	unsigned first, fastest; /* the first usable candidate, and the fastest */
+	double first_seconds, seconds; /* of a launch of both; 0: not timed */
 };
 
 /*

@@ -395,6 +395,33 @@ static void the_graph_is_the_convolution(void **state)
 	}
 }
 
+/* One plan is left, which is then the first, with what it refers to. */
+static void plans_that_lost_are_destroyed(void **state)
+{
+	char x, w, y, workspace;
+	const struct convolution_tensors tensors = { &x, &w, &y, &workspace };
+
+	(void)state;
+	for (unsigned keep = 0; keep < 3; keep++) {
+		struct cudnn_engines e = { .handle = &fake, .pass = PASS_FORWARD };
+		static const char *const names[] = { "engine 14, offer 4", "engine 15, offer 5",
+						     "engine 17, fallback 1" };
+		struct error err = ERROR_NONE;
+		int live;
+
+		assert_int_equal(cudnn_graph_engines_find(&e, &shape, 4096, 16, &err), STATUS_OK);
+		live = fake.live;
+		cudnn_graph_engines_keep(&e, keep);
+		assert_int_equal(fake.live, live - 2);
+		assert_int_equal(e.base.count, 1);
+		assert_string_equal(e.base.engines[0].name, names[keep]);
+		assert_int_equal(cudnn_graph_engine_execute(&e, 0, &tensors, &err),
+				 keep == 2 ? STATUS_UNSUPPORTED : STATUS_OK);
+		cudnn_graph_engines_release(&e);
+		assert_int_equal(fake.live, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -403,6 +430,7 @@ int main(void)
 		cmocka_unit_test(a_failure_is_no_refusal),
 		cmocka_unit_test(a_handle_without_its_stream_is_not_kept),
 		cmocka_unit_test(the_graph_is_the_convolution),
+		cmocka_unit_test(plans_that_lost_are_destroyed),
 	};
 
 	cudnn = (struct cudnn_functions){ .cudnnCreate = fake_handle_create,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "kernels/convolution/convolution.h"
 #include "suites/training/models/reference/reference.h"
 #include "suites/training/parallel/memory_classes.h"
@@ -262,6 +263,8 @@ struct library_engines {
 
 static struct {
 	enum status open; /* the result of opening */
+	const char *failure;
+	enum { RIGHT, UNWRITTEN, HALF_WRONG } result;
 	int opened, closed;
 	int ran[PASS_WEIGHTS_ADD + 1]; /* by pass */
 } library;
@@ -285,6 +288,8 @@ static enum status library_open(struct stream *stream, const struct convolution_
 				       .shape = *shape,
 				       .pass = (enum convolution_pass)pass,
 				       .scratch = malloc(kernel_convolution_scratch_bytes(shape)) };
+	snprintf(e->base.failure, sizeof(e->base.failure), "%s",
+		 library.failure ? library.failure : "");
 	library.opened++;
 	*out = &e->base;
 	return STATUS_OK;
@@ -300,18 +305,36 @@ static enum status library_run(struct convolution_engines *engines, unsigned eng
 		e->shape, t->x, t->y, t->w, e->scratch, e->pass == PASS_WEIGHTS_ADD
 	};
 
-	if (engine == 0)
+	if (strcmp(engines->engines[engine].name, "first") == 0)
 		return error_set(err, STATUS_UNSUPPORTED, "not this one");
 	memset(t->workspace, 0x7f, LIBRARY_WORKSPACE);
 	library.ran[e->pass]++;
+	if (library.result == UNWRITTEN)
+		return STATUS_OK;
 	switch (e->pass) {
 	case PASS_FORWARD:
-		return backend_launch(e->stream, "convolution_forward", &forward, err);
+		backend_launch(e->stream, "convolution_forward", &forward, err);
+		if (library.result == HALF_WRONG)
+			backend_memory_set(e->stream, t->y, 0,
+					   kernel_convolution_out_pixels(&e->shape) *
+						   e->shape.filters *
+						   precision_bytes(e->shape.precision) / 2,
+					   err);
+		return err->status;
 	case PASS_DATA:
 		return backend_launch(e->stream, "convolution_data_gradient", &data, err);
 	default:
 		return backend_launch(e->stream, "convolution_weight_gradient", &weights, err);
 	}
+}
+
+static enum status library_keep(struct convolution_engines *engines, unsigned engine,
+				struct error *err)
+{
+	(void)err;
+	engines->engines[0] = engines->engines[engine];
+	engines->count = 1;
+	return STATUS_OK;
 }
 
 static void library_close(struct convolution_engines *engines)
@@ -332,6 +355,7 @@ static enum status run_by_library(struct device *device, struct world *world, vo
 
 	other = *device->backend;
 	other.convolution_open = library_open;
+	other.convolution_keep = library_keep;
 	other.convolution_run = library_run;
 	other.convolution_close = library_close;
 	device->backend = &other;
@@ -393,6 +417,95 @@ static void a_library_computes_convolutions(void **state)
 	library.open = STATUS_OK;
 }
 
+/* What the network's note says; the cache of an earlier case is used again. */
+static enum status describe_choices(struct device *device, struct world *world, void *context,
+				    struct error *err)
+{
+	struct connection_cache *cache = connection_cache_open();
+	static struct backend other;
+	enum status first = library.open;
+
+	other = *device->backend;
+	other.convolution_open = library_open;
+	other.convolution_keep = library_keep;
+	other.convolution_run = library_run;
+	other.convolution_close = library_close;
+	device->backend = &other;
+	device->info.capabilities |= DEVICE_HAS_CONVOLUTIONS;
+	for (int i = 0; i < 2; i++) {
+		struct rank_team team;
+		struct trainer trainer;
+		struct text note = TEXT_EMPTY;
+
+		if (connection_cache_team_open(cache, &team, device, world, TRANSPORT_AUTO, 0,
+					       err) != STATUS_OK)
+			return err->status;
+		if (trainer_open(&trainer, context, &team, err) == STATUS_OK)
+			convolutions_describe(&trainer.network, &note);
+		if (i == 1 && err->status == STATUS_OK)
+			error_set(err, STATUS_INTERNAL, "%s", note.data ? note.data : "");
+		/* A failure of memory is no choice: the next case searches again. */
+		if (i == 0 && first == STATUS_NO_MEMORY && err->status == first)
+			*err = (struct error)ERROR_NONE;
+		library.open = STATUS_OK;
+		trainer_close(&trainer);
+		text_release(&note);
+		connection_cache_keep_team(cache, &team);
+		if (err->status != STATUS_OK)
+			break;
+	}
+	connection_cache_close(cache);
+	return err->status;
+}
+
+/* The note counts each kind of choice, names what failed, and says how far results differ. */
+static void the_note_tells_why_an_engine_is_not_used(void **state)
+{
+	struct setup s = tiny_convnet("single", 1, PRECISION_FP32, false);
+	const char *note;
+
+	(void)state;
+	s.search_seconds = 0.01;
+	for (int i = 0; i < 2; i++) {
+		library.open = i ? STATUS_NO_MEMORY : STATUS_OK;
+		library.failure = "engine 7 has no memory";
+		note = run_ranks(1, describe_choices, &s)[0].err.message;
+		if (!strstr(note, "The library computes 5 of 5 plain convolutions") ||
+		    !strstr(note, "by at most 0 (relative L2; tolerance 2e-05).") ||
+		    !strstr(note, "Not used: engine 7 has no memory.") || strstr(note, "For "))
+			fail_msg("%s", note);
+		library.failure = NULL;
+	}
+	library.open = STATUS_UNSUPPORTED;
+	note = run_ranks(1, describe_choices, &s)[0].err.message;
+	if (!strstr(note, "The library computes 0 of 5 plain") ||
+	    !strstr(note, "For 5 the library has no engine that can be used. Not used: the "
+			  "library says no."))
+		fail_msg("%s", note);
+	library.open = STATUS_OK;
+}
+
+/* The engine that a step uses is compared with the built-in kernels. */
+static void a_wrong_engine_is_a_mismatch(void **state)
+{
+	struct setup s = tiny_resnet("single", 1, PRECISION_BF16, 18, false);
+	const struct rank_outcome *outcome;
+	const char *text;
+
+	(void)state;
+	s.search_seconds = 0.01;
+	for (int i = 0; i < 2; i++) {
+		library.result = i ? UNWRITTEN : HALF_WRONG;
+		outcome = run_ranks(1, describe_choices, &s);
+		assert_ranks(outcome, 1, STATUS_MISMATCH, "a wrong engine");
+		text = outcome[0].err.message;
+		if (!strstr(text, "second of the library, forward: the result for 16 images of "
+				  "32 x 32 x 3 and 4 filters of 7 x 7 differs"))
+			fail_msg("%s", text);
+	}
+	library.result = RIGHT;
+}
+
 static void recomputation_keeps_one_layer(void **state)
 {
 	struct setup s = tiny_resnet("single", 1, PRECISION_FP32, 152, false);
@@ -452,6 +565,8 @@ int main(void)
 		cmocka_unit_test(residual_networks_equal_the_reference),
 		cmocka_unit_test(splits_of_the_batch_equal_the_reference),
 		cmocka_unit_test(a_library_computes_convolutions),
+		cmocka_unit_test(the_note_tells_why_an_engine_is_not_used),
+		cmocka_unit_test(a_wrong_engine_is_a_mismatch),
 		cmocka_unit_test(recomputation_keeps_one_layer),
 		cmocka_unit_test(what_is_not_computed_is_refused),
 		cmocka_unit_test(smaller_models_have_the_same_depth),

@@ -101,6 +101,14 @@ enum status cuda_convolution_open(struct stream *stream, const struct convolutio
 	return err->status;
 }
 
+enum status cuda_convolution_keep(struct convolution_engines *engines, unsigned engine,
+				  struct error *err)
+{
+	(void)err;
+	cudnn_graph_engines_keep((struct cudnn_engines *)engines, engine);
+	return STATUS_OK;
+}
+
 enum status cuda_convolution_run(struct convolution_engines *engines, unsigned engine,
 				 const struct convolution_tensors *tensors, struct error *err)
 {

@@ -40,7 +40,7 @@ struct cudnn_engines {
 	void *handle; /* of the stream */
 	enum convolution_pass pass;
 	void *plans[CONVOLUTION_ENGINES];
-	/* descriptors, each after those that it refers to */
+	/* descriptors, each after those that it refers to; NULL: destroyed */
 	void **kept;
 	size_t kept_count, kept_capacity;
 };
@@ -49,12 +49,13 @@ struct cudnn_engines {
  * Builds plans for the engines that the library's heuristics offer, the best by their estimate
  * first: at most `most`, those that need no more than `workspace` bytes. If there are none:
  * the first failure, for example STATUS_NO_MEMORY, or STATUS_UNSUPPORTED with the library's last
- * reason. Release them with cudnn_graph_engines_release(), even after a
- * failure.
+ * reason. Release them with cudnn_graph_engines_release(), even after a failure.
  */
 enum status cudnn_graph_engines_find(struct cudnn_engines *engines,
 				     const struct convolution_shape *shape, uint64_t workspace,
 				     unsigned most, struct error *err);
+/* Destroys the plans of all engines but `engine`, which becomes the first. */
+void cudnn_graph_engines_keep(struct cudnn_engines *engines, unsigned engine);
 void cudnn_graph_engines_release(struct cudnn_engines *engines);
 
 /* Enqueues the pass. STATUS_UNSUPPORTED if the engine refuses. */

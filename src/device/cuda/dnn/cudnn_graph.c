@@ -15,8 +15,6 @@ struct cudnn_functions cudnn;
 
 /* Configurations asked of a heuristic. */
 #define OFFERED 64
-/* Bytes to which tensors and workspaces are aligned, as cudaMalloc() does at least. */
-#define ALIGNMENT 16
 enum tensor_id { ID_W = 1, ID_X, ID_Y };
 
 struct attribute {
@@ -113,7 +111,7 @@ static int cudnn_graph_type_of(enum precision precision)
 static void *cudnn_graph_tensor_new(struct cudnn_engines *e, const struct convolution_shape *s,
 				    int64_t id, const int64_t size[4], struct error *err)
 {
-	int64_t alignment = ALIGNMENT;
+	int64_t alignment = CONVOLUTION_ALIGNMENT;
 	int type = cudnn_graph_type_of(s->precision);
 	int64_t strides[] = { size[1] * size[2] * size[3], 1, size[3] * size[1], size[1] };
 	const struct attribute attributes[] = {
@@ -352,10 +350,24 @@ enum status cudnn_graph_engines_find(struct cudnn_engines *e, const struct convo
 						    : reason.message);
 }
 
+void cudnn_graph_engines_keep(struct cudnn_engines *e, unsigned engine)
+{
+	for (size_t i = 0; i < e->kept_count; i++)
+		for (unsigned plan = 0; plan < e->base.count; plan++)
+			if (plan != engine && e->kept[i] == e->plans[plan]) {
+				cudnn.cudnnBackendDestroyDescriptor(e->kept[i]);
+				e->kept[i] = NULL;
+			}
+	e->plans[0] = e->plans[engine];
+	e->base.engines[0] = e->base.engines[engine];
+	e->base.count = 1;
+}
+
 void cudnn_graph_engines_release(struct cudnn_engines *e)
 {
-	while (e->kept_count > 0)
-		cudnn.cudnnBackendDestroyDescriptor(e->kept[--e->kept_count]);
+	for (; e->kept_count > 0; e->kept_count--)
+		if (e->kept[e->kept_count - 1])
+			cudnn.cudnnBackendDestroyDescriptor(e->kept[e->kept_count - 1]);
 	free(e->kept);
 }
 

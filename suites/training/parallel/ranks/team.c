@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "device/ranks/relay.h"
+#include "suites/shared/buffers.h"
 #include "suites/shared/ranks/communicators.h"
 #include "suites/training/models/network.h"
 
@@ -223,21 +224,10 @@ enum status rank_team_checksum(struct rank_team *team, const void *memory, uint6
 enum status rank_team_difference(struct rank_team *team, struct difference_arguments *a,
 				 struct difference_part *sum, struct error *err)
 {
-	struct difference_part *parts;
-
-	*sum = (struct difference_part){ 0, 0 };
 	if (rank_team_open_scratch(team, err) != STATUS_OK)
 		return err->status;
 	a->parts = team->scratch;
-	parts = xmalloc(SCRATCH_BYTES);
-	if (backend_launch(team->streams[STREAM_COMPUTE], "difference", a, err) == STATUS_OK &&
-	    rank_team_fetch(team, parts, team->scratch, SCRATCH_BYTES, err) == STATUS_OK)
-		for (int i = 0; i < DIFFERENCE_PARTS; i++) {
-			sum->difference += parts[i].difference;
-			sum->expected += parts[i].expected;
-		}
-	free(parts);
-	return err->status;
+	return buffer_difference(team->streams[STREAM_COMPUTE], a, sum, err);
 }
 
 /* Connections between some of the ranks: groups, and neighbours in a pipeline. */
