@@ -12,9 +12,13 @@
 #define GROUPS 8
 #define THREADS 256
 
-/* Operands of the sums; `dy` only for gradients, gamma and beta with a ReLU after the norm. */
+/*
+ * Operands of the sums; `dy` only for gradients, gamma and beta with a ReLU after the norm, y, other
+ * and sum with one after a residual.
+ */
 struct batch_columns {
-	const void *x, *dy, *gamma, *beta;
+	const void *x, *dy, *gamma, *beta, *y, *other;
+	void *sum;
 	const float *mean, *rstd;
 	float *scratch;
 	uint64_t rows, columns, rows_per_part;
@@ -66,11 +70,33 @@ batch_norm_load_affine(float (&factor)[V], float (&offset)[V], const void *gamma
 		factor[k] *= rstd[column + k];
 }
 
+/* dy + other where y is positive, as stored at `sum`, of some columns of a row. */
+template <typename T, int V>
+static __device__ __forceinline__ void
+batch_norm_sum_gradients(float (&dy)[V], const batch_columns &a, uint64_t row, uint64_t column)
+{
+	float y[V], other[V] = {};
+	T stored[V];
+
+	storage_load_pack<V>(y, (const T *)a.y + row * a.columns, column, a.columns, true);
+	if (a.other)
+		storage_load_pack<V>(other, (const T *)a.other + row * a.columns, column, a.columns,
+				     true);
+#pragma unroll
+	for (int k = 0; k < V; k++) {
+		dy[k] = y[k] > 0 ? dy[k] + other[k] : 0;
+		storage_from_math(&stored[k], dy[k]);
+		storage_to_math(&dy[k], stored[k]);
+	}
+	storage_store_pack<V>((T *)a.sum + row * a.columns, dy, column, a.columns, true);
+}
+
 /*
  * Part blockIdx.y of the two sums of a block's columns: mean and squared distances of x; with
- * GRADIENTS those of dy and dy n. Threads are lanes of V columns x rows.
+ * GRADIENTS those of dy and dy n, with RESIDUAL of the sum of gradients, which it stores. Threads
+ * are lanes of V columns x rows.
  */
-template <typename T, bool GRADIENTS, int V>
+template <typename T, bool GRADIENTS, bool RESIDUAL, int V>
 static __global__ void __launch_bounds__(PARTS_THREADS) batch_norm_parts(batch_columns a)
 {
 	__shared__ float sums[2][PARTS_THREADS * V];
@@ -78,7 +104,7 @@ static __global__ void __launch_bounds__(PARTS_THREADS) batch_norm_parts(batch_c
 	uint64_t column = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
 	uint64_t begin = blockIdx.y * a.rows_per_part, end = begin + a.rows_per_part;
 	float first[V] = {}, second[V] = {}, mean[V] = {}, rstd[V] = {}, factor[V], offset[V];
-	bool in = column < a.columns, relu = GRADIENTS && a.beta && in;
+	bool in = column < a.columns, relu = GRADIENTS && !RESIDUAL && a.beta && in;
 
 	if (relu)
 		batch_norm_load_affine<T, V>(factor, offset, a.gamma, a.beta, a.rstd, column,
@@ -101,6 +127,8 @@ static __global__ void __launch_bounds__(PARTS_THREADS) batch_norm_parts(batch_c
 		if (GRADIENTS)
 			storage_load_pack<V>(dy, (const T *)a.dy + row * a.columns, column,
 					     a.columns, true);
+		if (RESIDUAL)
+			batch_norm_sum_gradients<T, V>(dy, a, row, column);
 #pragma unroll
 		for (int k = 0; k < V; k++) {
 			float distance = x[k] - mean[k];
@@ -303,34 +331,37 @@ struct batch_grid {
 };
 
 /* Sums of parts: of x, or of dy and dy n. */
-template <typename T, bool GRADIENTS>
+template <typename T, bool GRADIENTS, bool RESIDUAL>
 static void batch_norm_launch_parts(const batch_columns &a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
-	bool packs = storage_packs_aligned(a.x, a.dy, a.gamma, a.beta) && a.columns % V == 0;
+	bool packs = storage_packs_aligned(a.x, a.dy, a.gamma, a.beta) &&
+		     storage_packs_aligned(a.y, a.other, a.sum) && a.columns % V == 0;
 	unsigned lanes = storage_lanes_for(a.columns, packs ? V : 1);
 	dim3 blocks(storage_grid_for(a.columns, lanes * (packs ? V : 1)), BATCH_NORM_PARTS),
 		threads(lanes, PARTS_THREADS / lanes);
 
 	if (packs)
-		batch_norm_parts<T, GRADIENTS, V><<<blocks, threads, 0, stream>>>(a);
+		batch_norm_parts<T, GRADIENTS, RESIDUAL, V><<<blocks, threads, 0, stream>>>(a);
 	else
-		batch_norm_parts<T, GRADIENTS, 1><<<blocks, threads, 0, stream>>>(a);
+		batch_norm_parts<T, GRADIENTS, RESIDUAL, 1><<<blocks, threads, 0, stream>>>(a);
 }
 
 template <typename T>
 static void batch_norm_launch_forward(const batch_norm_forward_arguments &a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
-	batch_columns columns = {
-		a.x,    nullptr,   nullptr, nullptr,   a.mean,
-		a.rstd, a.scratch, a.rows,  a.columns, batch_norm_rows_per_part(a.rows)
-	};
+	batch_columns columns = {};
 	bool packs =
 		storage_packs_aligned(a.x, a.y, a.gamma, a.beta, a.residual) && a.columns % V == 0;
 	batch_grid grid(a.rows, a.columns, packs ? V : 1);
 
-	batch_norm_launch_parts<T, false>(columns, stream);
+	columns.x = a.x;
+	columns.scratch = a.scratch;
+	columns.rows = a.rows;
+	columns.columns = a.columns;
+	columns.rows_per_part = batch_norm_rows_per_part(a.rows);
+	batch_norm_launch_parts<T, false, false>(columns, stream);
 	batch_norm_moments<<<storage_grid_for(a.columns, STRIP), dim3(STRIP, GROUPS), 0, stream>>>(
 		a, columns);
 	if (packs)
@@ -340,20 +371,35 @@ static void batch_norm_launch_forward(const batch_norm_forward_arguments &a, cud
 }
 
 template <typename T>
-static void batch_norm_launch_backward(const batch_norm_backward_arguments &a, cudaStream_t stream)
+static void batch_norm_launch_backward(batch_norm_backward_arguments a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
-	batch_columns columns = {
-		a.x,    a.dy,      a.gamma, a.beta,    a.mean,
-		a.rstd, a.scratch, a.rows,  a.columns, batch_norm_rows_per_part(a.rows)
-	};
-	bool packs = storage_packs_aligned(a.x, a.dy, a.dx, a.gamma, a.beta) && a.columns % V == 0;
+	batch_columns columns = { a.x,
+				  a.dy,
+				  a.gamma,
+				  a.beta,
+				  a.y,
+				  a.other,
+				  a.sum,
+				  a.mean,
+				  a.rstd,
+				  a.scratch,
+				  a.rows,
+				  a.columns,
+				  batch_norm_rows_per_part(a.rows) };
+	bool packs = storage_packs_aligned(a.x, a.y ? a.sum : a.dy, a.dx, a.gamma, a.beta) &&
+		     a.columns % V == 0;
 	batch_grid grid(a.rows, a.columns, packs ? V : 1);
 
-	batch_norm_launch_parts<T, true>(columns, stream);
+	if (a.y)
+		batch_norm_launch_parts<T, true, true>(columns, stream);
+	else
+		batch_norm_launch_parts<T, true, false>(columns, stream);
 	batch_norm_gradients<T>
 		<<<storage_grid_for(a.columns, STRIP), dim3(STRIP, GROUPS), 0, stream>>>(a,
 											 columns);
+	if (a.y)
+		a.dy = a.sum;
 	if (packs)
 		batch_norm_input_gradient<T, V><<<grid.blocks, grid.threads, 0, stream>>>(a);
 	else

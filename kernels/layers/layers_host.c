@@ -499,6 +499,29 @@ static void layers_host_batch_norm_store_sums(const struct batch_norm_backward_a
 	elements_store(out, a->precision, first, count, total);
 }
 
+/* Stores dy + other where the residual's ReLU was on, for some columns of all rows. */
+static void layers_host_batch_norm_sum_gradients(const struct batch_norm_backward_arguments *a,
+						 uint64_t first, uint64_t count)
+{
+	float dy_buffer[ELEMENTS_BLOCK], y_buffer[ELEMENTS_BLOCK], other_buffer[ELEMENTS_BLOCK],
+		sum[ELEMENTS_BLOCK];
+
+	for (uint64_t row = 0; row < a->rows; row++) {
+		const float *dy = layers_host_open_part(a->dy, a->precision, a->columns, row, first,
+							count, dy_buffer),
+			    *y = layers_host_open_part(a->y, a->precision, a->columns, row, first,
+						       count, y_buffer),
+			    *other = a->other ? layers_host_open_part(a->other, a->precision,
+								      a->columns, row, first, count,
+								      other_buffer)
+					      : NULL;
+
+		for (uint64_t c = 0; c < count; c++)
+			sum[c] = y[c] > 0 ? dy[c] + (other ? other[c] : 0) : 0;
+		elements_store(a->sum, a->precision, row * a->columns + first, count, sum);
+	}
+}
+
 /* dy of some columns of a row, 0 where the ReLU after the norm was off; in `out`. */
 static void layers_host_batch_norm_masked(const struct batch_norm_backward_arguments *a,
 					  uint64_t row, uint64_t first, uint64_t count,
@@ -506,8 +529,8 @@ static void layers_host_batch_norm_masked(const struct batch_norm_backward_argum
 					  float *out)
 {
 	float buffer[ELEMENTS_BLOCK];
-	const float *dy =
-		layers_host_open_part(a->dy, a->precision, a->columns, row, first, count, buffer);
+	const float *dy = layers_host_open_part(a->y ? a->sum : a->dy, a->precision, a->columns,
+						row, first, count, buffer);
 
 	for (uint64_t c = 0; c < count; c++)
 		out[c] = beta && !(layers_host_batch_norm_value(x[c], a->mean[first + c],
@@ -526,6 +549,8 @@ static void layers_host_backward_columns(const struct batch_norm_backward_argume
 	const float *g = elements_open(a->gamma, a->precision, first, count, gamma),
 		    *b = a->beta ? elements_open(a->beta, a->precision, first, count, beta) : NULL;
 
+	if (a->y)
+		layers_host_batch_norm_sum_gradients(a, first, count);
 	for (uint64_t row = 0; row < a->rows; row++) {
 		const float *x = layers_host_open_part(a->x, a->precision, a->columns, row, first,
 						       count, x_buffer);

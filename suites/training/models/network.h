@@ -109,6 +109,7 @@ struct images {
 	void *gradient[2], *pooled;
 	/* Set by backward of a layer for the gradient of its input. */
 	const void *first, *shortcut;
+	const void *addend; /* of the gradient for the layer below, which adds it; NULL: none */
 	float *norm_sums;
 	void *bias_sums;
 	void *workspace; /* of convolutions: see struct convolution_work */

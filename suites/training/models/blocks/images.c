@@ -127,17 +127,6 @@ static enum status blocks_images_relu_backward(const struct image_pass *p, const
 	return network_launch(p->n, "activation_backward", &a, err);
 }
 
-static enum status blocks_images_residual_add(const struct image_pass *p, const void *a,
-					      const void *b, void *y, uint64_t count,
-					      struct error *err)
-{
-	struct residual_add_arguments sum = {
-		.a = a, .b = b, .y = y, .precision = setup_storage(p->n->setup), .count = count
-	};
-
-	return network_launch(p->n, "residual_add", &sum, err);
-}
-
 /* Computes statistics separately for each group of rows; then y, with the ReLU after the norm. */
 static enum status blocks_images_batch_norm(const struct image_pass *p, const struct image_unit *u,
 					    const struct kept_unit *kept, const void *residual,
@@ -171,12 +160,17 @@ static enum status blocks_images_batch_norm(const struct image_pass *p, const st
 	return err->status;
 }
 
-/* `relu`: dy is the gradient of the ReLU after the norm. */
+/*
+ * `relu`: dy is the gradient of the ReLU after the norm. `y` (or NULL): output of the ReLU after the
+ * sum of a residual block; dy becomes the gradient of the sum.
+ */
 static enum status blocks_images_batch_norm_backward(const struct image_pass *p,
 						     const struct image_unit *u,
 						     const struct kept_unit *kept, bool relu,
-						     const void *dy, void *dx, struct error *err)
+						     const void *y, void *dy, void *dx,
+						     struct error *err)
 {
+	const void *addend = p->n->images.addend;
 	uint64_t groups = p->n->images.norm_groups,
 		 elements = blocks_images_unit_pixels(p, u) * u->filters;
 	float *statistics = kept->statistics;
@@ -185,9 +179,12 @@ static enum status blocks_images_batch_norm_backward(const struct image_pass *p,
 		uint64_t first = g * elements / groups;
 		struct batch_norm_backward_arguments a = {
 			.x = network_element(p->n, kept->z, first),
-			.dy = network_element(p->n, (void *)dy, first),
+			.dy = network_element(p->n, dy, first),
 			.gamma = blocks_images_weights(p, u->tensor + 1),
 			.beta = relu ? blocks_images_weights(p, u->tensor + 2) : NULL,
+			.y = y ? network_element(p->n, (void *)y, first) : NULL,
+			.other = y && addend ? network_element(p->n, (void *)addend, first) : NULL,
+			.sum = network_element(p->n, dy, first),
 			.mean = statistics + 2 * g * u->filters,
 			.rstd = statistics + (2 * g + 1) * u->filters,
 			.dx = network_element(p->n, dx, first),
@@ -202,6 +199,8 @@ static enum status blocks_images_batch_norm_backward(const struct image_pass *p,
 
 		network_launch(p->n, "batch_norm_backward", &a, err);
 	}
+	if (y)
+		p->n->images.addend = NULL;
 	return err->status;
 }
 
@@ -284,12 +283,12 @@ enum status blocks_images_forward(const struct pass *of, struct error *err)
 
 /*
  * Turns dy into the gradient of the convolution's output (or writes that to dz), then computes the
- * gradient of its weights.
+ * gradient of its weights. `sum` (or NULL): output of the ReLU after the sum of a residual block.
  */
 static enum status blocks_images_backward_unit(const struct image_pass *p,
 					       const struct image_unit *u, struct kept_unit *kept,
-					       const void *x, const void *y, void *dy, void *dz,
-					       struct error *err)
+					       const void *x, const void *y, const void *sum,
+					       void *dy, void *dz, struct error *err)
 {
 	bool imposed = u->relu && p->n->images.decisions[u->decision];
 	const void *mask =
@@ -310,7 +309,8 @@ static enum status blocks_images_backward_unit(const struct image_pass *p,
 		blocks_images_relu_backward(p, mask, dy,
 					    blocks_images_unit_pixels(p, u) * u->filters, err);
 	if (u->norm)
-		blocks_images_batch_norm_backward(p, u, kept, u->relu && !imposed, dy, dz, err);
+		blocks_images_batch_norm_backward(p, u, kept, u->relu && !imposed, sum, dy, dz,
+						  err);
 	else
 		network_launch(p->n, "output_gradient", &bias, err);
 	return blocks_images_convolve(p, u, kept, p->accumulate ? PASS_WEIGHTS_ADD : PASS_WEIGHTS,
@@ -324,7 +324,10 @@ static void *blocks_images_other_buffer(const struct image_pass *p, const void *
 	return buffer == gradient[0] ? gradient[1] : gradient[0];
 }
 
-/* Backward from the gradient of the last unit's output, whose memory may be changed. */
+/*
+ * Backward from the gradient of the output of the last unit or of the residual block's ReLU, whose
+ * memory may be changed.
+ */
 static enum status blocks_images_backward_units(const struct image_pass *p, void *dy,
 						struct error *err)
 {
@@ -333,10 +336,14 @@ static enum status blocks_images_backward_units(const struct image_pass *p, void
 		/* The shortcut reads it as well. */
 		bool shared = p->image.residual && u + 1 == p->image.units;
 		void *dz = shared ? blocks_images_other_buffer(p, dy) : dy;
+		const void *sum = shared ? blocks_images_relu_decider(p, p->image.decision,
+								      image_model_unit_width(unit),
+								      blocks_images_output_of(p))
+					 : NULL;
 
 		blocks_images_backward_unit(p, unit, &p->kept->unit[u],
 					    blocks_images_unit_input(p, u),
-					    blocks_images_unit_output(p, u), dy, dz, err);
+					    blocks_images_unit_output(p, u), sum, dy, dz, err);
 		dy = u > 0 ? blocks_images_other_buffer(p, dz) : dz;
 		if (u > 0)
 			blocks_images_convolve(p, unit, &p->kept->unit[u], PASS_DATA, dy,
@@ -365,24 +372,32 @@ enum status blocks_images_backward(const struct pass *of, void *dy, struct error
 		network_launch(p.n, "pooling_backward", &pool, err);
 		dy = images->pooled;
 	}
-	if (!p.image.residual)
-		return blocks_images_backward_units(&p, dy, err);
-	blocks_images_relu_backward(&p,
-				    blocks_images_relu_decider(&p, p.image.decision, width,
-							       blocks_images_output_of(&p)),
-				    dy, p.rows * width, err);
 	blocks_images_backward_units(&p, dy, err);
 	images->shortcut = dy;
 	if (!p.image.projects)
 		return err->status;
 	return blocks_images_backward_unit(&p, &p.image.projection, &p.kept->projection,
-					   blocks_images_unit_input(&p, 0), NULL, dy, dy, err);
+					   blocks_images_unit_input(&p, 0), NULL, NULL, dy, dy,
+					   err);
+}
+
+/*
+ * True if backward of the layer below adds the shortcut's gradient. The buffer of that gradient is
+ * free only afterwards, unless the caller manages the memory of gradients or forward is recomputed.
+ */
+static bool blocks_images_below_adds(const struct network *n, size_t layer)
+{
+	struct image_layer below;
+
+	image_model_layer_of(n->setup, layer - 1, &below);
+	return below.residual && !below.pool.window && n->transient[0] &&
+	       !setup_recomputes_blocks(n->setup);
 }
 
 enum status blocks_images_input_gradient(const struct pass *of, void *dx, struct error *err)
 {
 	const struct image_pass p = blocks_images_pass_of(of);
-	const struct images *images = &p.n->images;
+	struct images *images = &p.n->images;
 	const void *shortcut = images->shortcut;
 	void *other = blocks_images_other_buffer(&p, images->first);
 
@@ -397,8 +412,18 @@ enum status blocks_images_input_gradient(const struct pass *of, void *dx, struct
 				       shortcut, err);
 		shortcut = other;
 	}
-	return blocks_images_residual_add(&p, dx, shortcut, dx,
-					  p.rows * p.n->setup->widths[p.layer], err);
+	if (blocks_images_below_adds(p.n, p.layer)) {
+		images->addend = shortcut;
+		return err->status;
+	}
+	return network_launch(p.n, "residual_add",
+			      &(struct residual_add_arguments){
+				      .a = dx,
+				      .b = shortcut,
+				      .y = dx,
+				      .precision = setup_storage(p.n->setup),
+				      .count = p.rows * p.n->setup->widths[p.layer] },
+			      err);
 }
 
 static void blocks_images_keep_tensor(struct kept_tensor *out, size_t *count, void *place,
