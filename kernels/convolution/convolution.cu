@@ -80,7 +80,7 @@ struct convolution_way {
 	enum convolution_path path;
 	int columns;
 };
-/* Of the algorithms after CONVOLUTION_CHOSEN. */
+/* Rows are the algorithms after CONVOLUTION_CHOSEN. */
 static const convolution_way ways[CONVOLUTION_ALGORITHMS - 1] = {
 	{ PATH_FMA, 64 }, { PATH_FMA, 128 }, { PATH_MMA, 64 }, { PATH_MMA, 128 }, { PATH_ROWS, 64 },
 };

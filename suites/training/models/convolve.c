@@ -139,13 +139,13 @@ static enum status convolve_verify(struct network *n, const struct convolution_w
 	if (out->error <= tolerance)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
-			 "%s of the library, %s: the result for %u images of %u x %u x %u and %u "
-			 "filters of %u x %u differs from that of the built-in kernels by %.3g "
-			 "(relative L2); tolerance %.3g",
-			 out->engines->engines[0].name, convolution_pass_names[built_in.pass],
-			 work->shape.batch, work->shape.height, work->shape.width,
-			 work->shape.channels, work->shape.filters, work->shape.kernel_height,
-			 work->shape.kernel_width, out->error, tolerance);
+			 "In pass %s, %s of the library differs from the built-in kernels by %.3g "
+			 "(relative L2); tolerance %.3g. The shape: %u images of %u x %u x %u, %u "
+			 "filters of %u x %u",
+			 convolution_pass_names[built_in.pass], out->engines->engines[0].name,
+			 out->error, tolerance, work->shape.batch, work->shape.height,
+			 work->shape.width, work->shape.channels, work->shape.filters,
+			 work->shape.kernel_height, work->shape.kernel_width);
 }
 
 /*
@@ -284,7 +284,7 @@ enum status network_convolve(struct network *n, struct tuned_convolution **tuned
 	return convolution_enqueue(&work, err);
 }
 
-/* What a note says of all passes. */
+/* Choices for all passes of a network. */
 struct convolve_counts {
 	size_t library, slower, without_engine;
 	double error; /* the largest */
