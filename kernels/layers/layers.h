@@ -76,9 +76,9 @@ struct batch_norm_forward_arguments {
  * "batch_norm_backward": with n = (x - mean) * rstd, a = sum over rows of dy, b = sum over rows of
  * dy n: dx = gamma * rstd * (dy - (a + n b) / rows), which may be dy; dgamma = keep * dgamma + b;
  * dbeta = keep * dbeta + a. `beta`: the forward pass ended with a ReLU, so dy counts where the norm
- * was positive; NULL: everywhere. `y`: the forward pass added a residual and ended with a ReLU whose
- * output is y, so dy is dy + other (other NULL: dy) where y is positive; stored at `sum`, which may
- * be dy, for the residual. y NULL: no residual.
+ * was positive; NULL: everywhere. `y`: the forward pass added a residual and ended with a ReLU
+ * whose output is y, so dy is dy + other (other NULL: dy) where y is positive; stored at `sum`,
+ * which may be dy, for the residual. y NULL: no residual.
  */
 struct batch_norm_backward_arguments {
 	const void *x, *dy, *gamma, *beta;

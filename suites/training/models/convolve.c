@@ -74,8 +74,8 @@ static enum status convolve_launch_candidate(void *state, unsigned candidate, st
 }
 
 /*
- * Keeps only the fastest of the library's engines; none if the built-in kernels are as fast. Without
- * time, keeps the first engine that works. The candidates overwrite the pass's result.
+ * Keeps only the fastest of the library's engines; none if the built-in kernels are as fast.
+ * Without time, keeps the first engine that works. The candidates overwrite the pass's result.
  */
 static enum status convolve_find_fastest(struct network *n, struct convolve_trial *trial,
 					 struct tuned_convolution *out, struct error *err)

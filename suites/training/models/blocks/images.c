@@ -161,8 +161,8 @@ static enum status blocks_images_batch_norm(const struct image_pass *p, const st
 }
 
 /*
- * `relu`: dy is the gradient of the ReLU after the norm. `y` (or NULL): output of the ReLU after the
- * sum of a residual block; dy becomes the gradient of the sum.
+ * `relu`: dy is the gradient of the ReLU after the norm. `y` (or NULL): output of the ReLU after
+ * the sum of a residual block; dy becomes the gradient of the sum.
  */
 static enum status blocks_images_batch_norm_backward(const struct image_pass *p,
 						     const struct image_unit *u,
