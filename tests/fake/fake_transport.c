@@ -4,7 +4,6 @@
  * messages. Time passes with what each rank puts.
  */
 #include "device/host/ranks/communicator.h"
-#include "device/ranks/relay.h"
 #include "fake_device.h"
 
 enum status fake_transport_usable(struct device *device, enum transport transport,
@@ -24,33 +23,13 @@ enum status fake_transport_usable(struct device *device, enum transport transpor
 	return transport_reaches(device, transport, devices, err);
 }
 
-static enum status fake_push(struct communicator *communicator, struct stream *stream, int peer,
-			     const void *from, size_t bytes, struct error *err)
+static enum status fake_move(struct communicator *communicator, struct stream *stream,
+			     const struct relay_piece *piece, struct error *err)
 {
-	CALL("push");
-	pass(stream, (double)bytes / FAKE_BANDWIDTH);
-	return host_transport_ops.push(communicator, host(stream), peer, from, bytes, err);
+	CALL(piece->is_push ? "push" : piece->sum.count ? "pull_reduce" : "pull");
+	pass(stream, piece->is_push ? (double)piece->bytes / FAKE_BANDWIDTH : 0);
+	return host_communicator_move(communicator, host(stream), piece, err);
 }
-
-static enum status fake_pull(struct communicator *communicator, struct stream *stream, int peer,
-			     void *to, size_t bytes, struct error *err)
-{
-	CALL("pull");
-	pass(stream, 0);
-	return host_transport_ops.pull(communicator, host(stream), peer, to, bytes, err);
-}
-
-static enum status fake_pull_reduce(struct communicator *communicator, struct stream *stream,
-				    int peer, const struct relay_sum *sum, struct error *err)
-{
-	CALL("pull_reduce");
-	pass(stream, 0);
-	return host_transport_ops.pull_reduce(communicator, host(stream), peer, sum, err);
-}
-
-static const struct transport_ops ops = { .push = fake_push,
-					  .pull = fake_pull,
-					  .pull_reduce = fake_pull_reduce };
 
 enum status fake_communicator_open(struct device *device,
 				   const struct communicator_options *options,
@@ -68,14 +47,14 @@ enum status fake_communicator_open(struct device *device,
 		fake_nested++;
 		status = HOST->communicator_open(device, &direct, id, rank, size, out, err);
 		if (status == STATUS_OK && !relayed) {
-			status = host_communicator_relay_open(*out, &ops, err);
+			status = host_communicator_relay_open(*out, fake_move, err);
 			(*out)->operations = NULL;
 			(*out)->transport = TRANSPORT_SHARED_MEMORY;
 		}
 		fake_nested--;
 	}
 	if (status == STATUS_OK && relayed)
-		status = host_communicator_relay_open(*out, &ops, err);
+		status = host_communicator_relay_open(*out, fake_move, err);
 	if (status == STATUS_OK && options->transport != TRANSPORT_AUTO)
 		(*out)->transport = options->transport;
 	else if (status != STATUS_OK && *out)

@@ -19,7 +19,7 @@ struct relay_message {
 };
 
 struct relay {
-	const struct transport_ops *ops;
+	relay_move_fn *move;
 	size_t slot_bytes;
 	void *scratch;
 	uint64_t pieces;
@@ -30,7 +30,7 @@ struct relay {
 	size_t group_count, group_capacity;
 };
 
-enum status relay_open(struct communicator *c, const struct transport_ops *ops, size_t slot_bytes,
+enum status relay_open(struct communicator *c, relay_move_fn *move, size_t slot_bytes,
 		       void *scratch, struct error *err)
 {
 	struct relay *relay = xcalloc(1, sizeof(*relay));
@@ -40,7 +40,7 @@ enum status relay_open(struct communicator *c, const struct transport_ops *ops, 
 		free(relay);
 		return status;
 	}
-	relay->ops = ops;
+	relay->move = move;
 	relay->slot_bytes = slot_bytes;
 	relay->scratch = scratch;
 	c->relay = relay;
@@ -91,22 +91,13 @@ static enum status relay_turn(struct communicator *c, struct stream *stream, str
 	return ahead ? relay_stream_follow(c, stream, ahead, err) : STATUS_OK;
 }
 
-static enum status relay_push(struct communicator *c, struct stream *stream, int peer,
-			      const void *from, size_t bytes, struct error *err)
+static enum status relay_move(struct communicator *c, struct stream *stream,
+			      const struct relay_piece *piece, struct error *err)
 {
-	if (bytes == 0)
+	if (piece->bytes == 0)
 		return STATUS_OK;
 	c->relay->pieces++;
-	return c->relay->ops->push(c, stream, peer, from, bytes, err);
-}
-
-static enum status relay_pull(struct communicator *c, struct stream *stream, int peer, void *to,
-			      size_t bytes, struct error *err)
-{
-	if (bytes == 0)
-		return STATUS_OK;
-	c->relay->pieces++;
-	return c->relay->ops->pull(c, stream, peer, to, bytes, err);
+	return c->relay->move(c, stream, piece, err);
 }
 
 /* Messages between the same two ranks arrive in order. */
@@ -121,16 +112,22 @@ static bool relay_message_waits_for_earlier(const struct relay_message *messages
 	return false;
 }
 
-static enum status relay_move_piece(struct communicator *c, struct stream *stream,
-				    struct relay_message *m, struct error *err)
+static size_t relay_size_min(size_t a, size_t b)
 {
-	size_t left = m->bytes - m->done,
-	       bytes = left < c->relay->slot_bytes ? left : c->relay->slot_bytes;
-	char *at = m->memory + m->done;
+	return a < b ? a : b;
+}
 
-	m->done += bytes;
-	return m->is_send ? relay_push(c, stream, m->peer, at, bytes, err)
-			  : relay_pull(c, stream, m->peer, at, bytes, err);
+static enum status relay_move_next(struct communicator *c, struct stream *stream,
+				   struct relay_message *m, struct error *err)
+{
+	struct relay_piece piece = { .peer = m->peer,
+				     .is_push = m->is_send,
+				     .memory = m->memory + m->done,
+				     .bytes = relay_size_min(m->bytes - m->done,
+							     c->relay->slot_bytes) };
+
+	m->done += piece.bytes;
+	return relay_move(c, stream, &piece, err);
 }
 
 /*
@@ -157,8 +154,7 @@ static enum status relay_exchange_messages(struct communicator *c, struct relay_
 		for (int sends = 1; sends >= 0; sends--)
 			for (size_t i = 0; i < count && status == STATUS_OK; i++)
 				if (messages[i].is_due && messages[i].is_send == (sends == 1))
-					status = relay_move_piece(c, messages[0].stream,
-								  &messages[i], err);
+					status = relay_move_next(c, stream, &messages[i], err);
 	}
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
 		status = relay_stream_follow(c, messages[i].stream, stream, err);
@@ -266,11 +262,6 @@ static size_t relay_ring_piece_elements(const struct ring *r)
 	return r->c->relay->slot_bytes / r->element;
 }
 
-static size_t relay_size_min(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Part of the rank `distance` places before this one in the ring. */
 static int relay_ring_part_before(const struct ring *r, int distance)
 {
@@ -297,13 +288,21 @@ static char *relay_ring_span_at(const struct ring *r, const void *tensor, struct
 static enum status relay_ring_put(const struct ring *r, const void *from, struct span span,
 				  struct error *err)
 {
-	return relay_push(r->c, r->stream, r->next, from, span.count * r->element, err);
+	const struct relay_piece piece = { .peer = r->next,
+					   .is_push = true,
+					   .memory = (void *)from,
+					   .bytes = span.count * r->element };
+
+	return relay_move(r->c, r->stream, &piece, err);
 }
 
 static enum status relay_ring_take(const struct ring *r, struct span span, struct error *err)
 {
-	return relay_pull(r->c, r->stream, r->before, relay_ring_span_at(r, r->to, span),
-			  span.count * r->element, err);
+	const struct relay_piece piece = { .peer = r->before,
+					   .memory = relay_ring_span_at(r, r->to, span),
+					   .bytes = span.count * r->element };
+
+	return relay_move(r->c, r->stream, &piece, err);
 }
 
 /*
@@ -313,18 +312,17 @@ static enum status relay_ring_take_and_add(const struct ring *r, struct span spa
 					   bool raw, struct error *err)
 {
 	double share = r->reduction == REDUCE_AVERAGE ? 1.0 / r->c->size : 1;
-	struct relay_sum sum = { .to = to,
-				 .own = relay_ring_span_at(r, r->from, span),
-				 .count = span.count,
-				 .precision = r->precision,
-				 .larger = r->reduction == REDUCE_MAX,
-				 .own_factor = share,
-				 .slot_factor = raw ? share : 1 };
+	const struct relay_piece piece = { .peer = r->before,
+					   .bytes = span.count * r->element,
+					   .sum = { .to = to,
+						    .own = relay_ring_span_at(r, r->from, span),
+						    .count = span.count,
+						    .precision = r->precision,
+						    .larger = r->reduction == REDUCE_MAX,
+						    .own_factor = share,
+						    .slot_factor = raw ? share : 1 } };
 
-	if (sum.count == 0)
-		return STATUS_OK;
-	r->c->relay->pieces++;
-	return r->c->relay->ops->pull_reduce(r->c, r->stream, r->before, &sum, err);
+	return relay_move(r->c, r->stream, &piece, err);
 }
 
 static enum status relay_copy_unless_in_place(struct stream *stream, void *to, const void *from,
@@ -543,15 +541,22 @@ enum status relay_all_to_all(struct communicator *c, struct stream *stream, void
 	for (size_t done = 0; done < part; done += c->relay->slot_bytes)
 		for (int distance = 1; distance < c->size && status == STATUS_OK; distance++) {
 			/* To the rank `distance` places ahead, from the one as many places back. */
-			size_t on = (size_t)((c->rank + distance) % c->size),
-			       back = (size_t)((c->rank + c->size - distance) % c->size),
-			       bytes = relay_size_min(part - done, c->relay->slot_bytes);
+			int on = (c->rank + distance) % c->size,
+			    back = (c->rank + c->size - distance) % c->size;
+			size_t bytes = relay_size_min(part - done, c->relay->slot_bytes);
+			const struct relay_piece push = { .peer = on,
+							  .is_push = true,
+							  .memory = (char *)from +
+								    (size_t)on * part + done,
+							  .bytes = bytes },
+						 pull = { .peer = back,
+							  .memory = (char *)to +
+								    (size_t)back * part + done,
+							  .bytes = bytes };
 
-			status = relay_push(c, stream, (int)on,
-					    (const char *)from + on * part + done, bytes, err);
+			status = relay_move(c, stream, &push, err);
 			if (status == STATUS_OK)
-				status = relay_pull(c, stream, (int)back,
-						    (char *)to + back * part + done, bytes, err);
+				status = relay_move(c, stream, &pull, err);
 		}
 	return status;
 }

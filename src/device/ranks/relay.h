@@ -1,7 +1,7 @@
 /*
  * Collectives and messages built from copies, for transports without a library: rings of ranks,
- * each of which passes pieces of at most one slot to the next. A backend implements the three
- * operations that move a piece between two ranks; the rest is common to all backends.
+ * each of which passes pieces of at most one slot to the next. A backend implements the operation
+ * that moves a piece between two ranks; the rest is common to all backends.
  *
  * Between each two ranks there are RELAY_SLOTS slots per direction. A push waits for a free slot,
  * so a rank may be that many pieces ahead of its peer. Everything is enqueued on the caller's
@@ -29,25 +29,28 @@ struct relay_sum {
 	double own_factor, slot_factor;
 };
 
-/* Asynchronous on `stream`; more than 0 and at most one slot's bytes per call. */
-struct transport_ops {
-	/* Writes the next slot of the channel to `peer` as soon as it is free. */
-	enum status (*push)(struct communicator *communicator, struct stream *stream, int peer,
-			    const void *from, size_t bytes, struct error *err);
-	/* Reads the next slot from `peer` as soon as it is full, and frees it. */
-	enum status (*pull)(struct communicator *communicator, struct stream *stream, int peer,
-			    void *to, size_t bytes, struct error *err);
-	/* As pull(), reducing the data with the rank's own elements. */
-	enum status (*pull_reduce)(struct communicator *communicator, struct stream *stream,
-				   int peer, const struct relay_sum *sum, struct error *err);
+/*
+ * More than 0 and at most one slot's bytes. A push writes the next slot of the channel to `peer` as
+ * soon as it is free; a pull reads the next slot from `peer` as soon as it is full, and frees it.
+ */
+struct relay_piece {
+	int peer;
+	bool is_push;
+	void *memory; /* of this rank; not used if there is a sum */
+	size_t bytes;
+	struct relay_sum sum; /* of a pull: reduces the data with own elements; count 0: none */
 };
+
+/* How a transport moves a piece: asynchronously on `stream`. */
+typedef enum status relay_move_fn(struct communicator *communicator, struct stream *stream,
+				  const struct relay_piece *piece, struct error *err);
 
 /*
  * Creates communicator->relay and sets its operations; `scratch` is one slot of device memory,
  * owned by the backend. Call relay_close() before freeing the communicator; it frees neither.
  */
-enum status relay_open(struct communicator *communicator, const struct transport_ops *ops,
-		       size_t slot_bytes, void *scratch, struct error *err);
+enum status relay_open(struct communicator *communicator, relay_move_fn *move, size_t slot_bytes,
+		       void *scratch, struct error *err);
 /* Does nothing without a relay. */
 void relay_close(struct communicator *communicator);
 

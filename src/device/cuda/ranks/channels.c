@@ -233,70 +233,40 @@ static char *channels_slot_of(const struct channels *c, int from, int to, unsign
 	return slots + (place * RELAY_SLOTS + piece % RELAY_SLOTS) * c->slot_bytes;
 }
 
-static enum status channel_push(struct communicator *communicator, struct stream *stream, int peer,
-				const void *from, size_t bytes, struct error *err)
+/* A sum is added directly from a slot in device memory, and from a copy of a slot of the host. */
+static enum status channels_move(struct communicator *communicator, struct stream *stream,
+				 const struct relay_piece *p, struct error *err)
 {
 	struct channels *c = (struct channels *)communicator;
-	struct channel_flags *flags = channels_flags(c, c->device_view, c->base.rank, peer);
-	unsigned piece = c->written[peer];
+	int me = c->base.rank, from = p->is_push ? me : p->peer, to = p->is_push ? p->peer : me;
+	struct channel_flags *flags = channels_flags(c, c->device_view, from, to);
+	unsigned *pieces = p->is_push ? &c->written[p->peer] : &c->taken[p->peer];
+	char *slot = channels_slot_of(c, from, to, *pieces);
+	bool lands = p->sum.count && channels_over_host(c);
 	enum status status;
 
-	cuda_backend_path("transport", transport_names[c->base.transport]);
-	status = cuda_channels_semaphore_wait(stream, &flags->taken, piece + 1 - RELAY_SLOTS, err);
-
+	if (p->is_push)
+		cuda_backend_path("transport", transport_names[c->base.transport]);
+	status = cuda_channels_semaphore_wait(stream, p->is_push ? &flags->taken : &flags->written,
+					      *pieces + 1 - (p->is_push ? RELAY_SLOTS : 0), err);
+	if (status == STATUS_OK && p->sum.count && !lands)
+		status = semaphores_sum_launch(stream, slot, &p->sum, err);
+	else if (status == STATUS_OK)
+		status = cuda_copy(stream,
+				   p->is_push ? slot
+				   : lands    ? c->landing
+					      : p->memory,
+				   p->is_push ? p->memory : slot, p->bytes, err);
 	if (status == STATUS_OK)
-		status = cuda_copy(stream, channels_slot_of(c, c->base.rank, peer, piece), from,
-				   bytes, err);
-	if (status == STATUS_OK)
-		status = cuda_channels_semaphore_signal(stream, &flags->written, piece + 1, err);
-	c->written[peer] += status == STATUS_OK;
+		status =
+			cuda_channels_semaphore_signal(stream,
+						       p->is_push ? &flags->written : &flags->taken,
+						       *pieces + 1, err);
+	*pieces += status == STATUS_OK;
+	if (status == STATUS_OK && lands)
+		status = semaphores_sum_launch(stream, c->landing, &p->sum, err);
 	return status;
 }
-
-static enum status channel_pull(struct communicator *communicator, struct stream *stream, int peer,
-				void *to, size_t bytes, struct error *err)
-{
-	struct channels *c = (struct channels *)communicator;
-	struct channel_flags *flags = channels_flags(c, c->device_view, peer, c->base.rank);
-	unsigned piece = c->taken[peer];
-	enum status status = cuda_channels_semaphore_wait(stream, &flags->written, piece + 1, err);
-
-	if (status == STATUS_OK)
-		status = cuda_copy(stream, to, channels_slot_of(c, peer, c->base.rank, piece),
-				   bytes, err);
-	if (status == STATUS_OK)
-		status = cuda_channels_semaphore_signal(stream, &flags->taken, piece + 1, err);
-	c->taken[peer] += status == STATUS_OK;
-	return status;
-}
-
-static enum status channel_pull_reduce(struct communicator *communicator, struct stream *stream,
-				       int peer, const struct relay_sum *sum, struct error *err)
-{
-	struct channels *c = (struct channels *)communicator;
-	struct channel_flags *flags = channels_flags(c, c->device_view, peer, c->base.rank);
-	size_t bytes = sum->count * precision_bytes(sum->precision);
-	unsigned piece = c->taken[peer];
-	char *slot = channels_slot_of(c, peer, c->base.rank, piece);
-	enum status status;
-
-	if (channels_over_host(c)) {
-		status = channel_pull(communicator, stream, peer, c->landing, bytes, err);
-		return status == STATUS_OK ? semaphores_sum_launch(stream, c->landing, sum, err)
-					   : status;
-	}
-	status = cuda_channels_semaphore_wait(stream, &flags->written, piece + 1, err);
-	if (status == STATUS_OK)
-		status = semaphores_sum_launch(stream, slot, sum, err);
-	if (status == STATUS_OK)
-		status = cuda_channels_semaphore_signal(stream, &flags->taken, piece + 1, err);
-	c->taken[peer] += status == STATUS_OK;
-	return status;
-}
-
-static const struct transport_ops channels_ops = { .push = channel_push,
-						   .pull = channel_pull,
-						   .pull_reduce = channel_pull_reduce };
 
 /*
  * Timeout for opening, as for host ranks. Closing waits only briefly, because others may be dead.
@@ -462,7 +432,7 @@ static enum status channels_join(struct channels *c, struct error *err)
 	cuda_stream_destroy(stream);
 	/* Before the ranks meet: afterwards no rank may fail alone. */
 	if (status == STATUS_OK)
-		status = relay_open(&c->base, &channels_ops, c->slot_bytes, c->scratch, err);
+		status = relay_open(&c->base, channels_move, c->slot_bytes, c->scratch, err);
 	return channels_agree_on_stage(c, STAGE_OPENED, status, OPEN_SECONDS, err);
 }
 

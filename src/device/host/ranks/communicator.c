@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "device/host/host_kernel.h"
 #include "device/host/stream.h"
-#include "device/ranks/relay.h"
 #include "device/ranks/shared_memory.h"
 #include "device/ranks/tcp_mesh.h"
 #include "kernels/launch/elements.h"
@@ -61,11 +60,6 @@ struct host_communicator {
 	void *received_piece; /* of it */
 };
 
-static struct host_communicator *host_communicator(struct communicator *communicator)
-{
-	return (struct host_communicator *)communicator;
-}
-
 static size_t communicator_round_up(size_t bytes)
 {
 	return (bytes + 4095) / 4096 * 4096;
@@ -80,24 +74,6 @@ static size_t communicator_slots_at(size_t size)
 {
 	return communicator_channels_at(size) +
 	       communicator_round_up(size * size * sizeof(struct channel_state));
-}
-
-static struct channel_state *communicator_channel(struct host_communicator *c, int from, int to)
-{
-	struct channel_state *channels =
-		(struct channel_state *)((unsigned char *)c->segment +
-					 communicator_channels_at((size_t)c->base.size));
-
-	return &channels[from * c->base.size + to];
-}
-
-static unsigned char *communicator_slot(struct host_communicator *c, int from, int to,
-					uint32_t piece)
-{
-	size_t channel = (size_t)from * (size_t)c->base.size + (size_t)to;
-
-	return (unsigned char *)c->segment + communicator_slots_at((size_t)c->base.size) +
-	       (channel * SLOTS + piece % SLOTS) * SLOT_BYTES;
 }
 
 enum status host_communicator_id(struct communicator_id *out, struct error *err)
@@ -174,19 +150,6 @@ static enum status communicator_begin(struct host_communicator *c, uint32_t turn
 	return STATUS_OK;
 }
 
-/* The rank that does not wait for another one: `peer`, unless that does. */
-static int communicator_silent_rank(const struct host_communicator *c, const uint32_t *looks,
-				    int peer)
-{
-	if (atomic_load(&c->segment->ranks[peer].looks) == looks[peer])
-		return peer;
-	for (int rank = 0; rank < c->base.size; rank++)
-		if (rank != c->base.rank &&
-		    atomic_load(&c->segment->ranks[rank].looks) == looks[rank])
-			return rank;
-	return peer;
-}
-
 /* Waits until `peer` has raised its counter to `value`. */
 static enum status communicator_wait(struct host_communicator *c, struct counter *counter,
 				     uint32_t value, int peer, struct error *err)
@@ -206,7 +169,13 @@ static enum status communicator_wait(struct host_communicator *c, struct counter
 			return communicator_report_failed(c, err);
 		atomic_fetch_add(&c->segment->ranks[c->base.rank].looks, 1);
 	} while (now < limit);
-	peer = communicator_silent_rank(c, looks, peer);
+	/* The rank that does not wait for another one: `peer`, unless that does. */
+	for (int rank = 0;
+	     rank < c->base.size && atomic_load(&c->segment->ranks[peer].looks) != looks[peer];
+	     rank++)
+		if (rank != c->base.rank &&
+		    atomic_load(&c->segment->ranks[rank].looks) == looks[rank])
+			peer = rank;
 	communicator_give_up(c, peer);
 	return error_set(err, STATUS_TIMEOUT, "rank %d: rank %d made no progress for %g s",
 			 c->base.rank, peer, collective_timeout_seconds);
@@ -234,19 +203,15 @@ static enum status communicator_wait(struct host_communicator *c, struct counter
 REDUCTION_LOOPS(float)
 REDUCTION_LOOPS(double)
 
-static void host_communicator_add_fp64(const struct relay_sum *sum, const double *slot)
-{
-	if (sum->larger)
-		larger_double(sum->to, slot, sum->own, sum->count);
-	else
-		mix_double(sum->to, slot, sum->slot_factor, sum->own, sum->own_factor, sum->count);
-}
-
 /* Implements the sum of device/ranks/relay.h, in FP32 for narrower types. */
 static void host_communicator_add_elements(const struct relay_sum *sum, const void *slot)
 {
 	if (sum->precision == PRECISION_FP64) {
-		host_communicator_add_fp64(sum, slot);
+		if (sum->larger)
+			larger_double(sum->to, slot, sum->own, sum->count);
+		else
+			mix_double(sum->to, slot, sum->slot_factor, sum->own, sum->own_factor,
+				   sum->count);
 		return;
 	}
 	FOR_BLOCKS (at, length, 0, sum->count) {
@@ -263,56 +228,58 @@ static void host_communicator_add_elements(const struct relay_sum *sum, const vo
 	}
 }
 
-/* A piece on its way: through a slot of the shared memory, or over a connection. */
-struct host_piece {
-	struct host_communicator *c;
-	uint32_t turn;
-	int peer;
-	bool sends;
-	void *memory;
-	size_t bytes;
-	struct relay_sum sum; /* count 0: none */
-};
-
 /* For ranks on several nodes: a sequence of bytes, in the order of the calls. */
-static enum status host_communicator_piece_over_tcp(const struct host_piece *p, struct error *err)
+static enum status host_communicator_piece_over_tcp(struct host_communicator *c,
+						    const struct relay_piece *p, struct error *err)
 {
-	int fd = p->c->connections[p->peer];
-	void *memory = p->sum.count ? p->c->received_piece : p->memory;
+	int fd = c->connections[p->peer];
+	void *memory = p->sum.count ? c->received_piece : p->memory;
 	enum status status =
-		p->sends ? tcp_mesh_send(fd, memory, p->bytes, collective_timeout_seconds, err)
-			 : tcp_mesh_receive(fd, memory, p->bytes, collective_timeout_seconds, err);
+		p->is_push
+			? tcp_mesh_send(fd, memory, p->bytes, collective_timeout_seconds, err)
+			: tcp_mesh_receive(fd, memory, p->bytes, collective_timeout_seconds, err);
 
 	if (status == STATUS_OK && p->sum.count)
 		host_communicator_add_elements(&p->sum, memory);
 	if (status == STATUS_OK)
 		return STATUS_OK;
-	communicator_give_up(p->c, p->peer);
-	error_prefix(err, "rank %d: rank %d", p->c->base.rank, p->peer);
+	communicator_give_up(c, p->peer);
+	error_prefix(err, "rank %d: rank %d", c->base.rank, p->peer);
 	return status;
 }
 
 /* Waits until the next slot is free, or full; a sum is added directly from it. */
-static enum status host_communicator_piece_through_slot(const struct host_piece *p,
+static enum status host_communicator_piece_through_slot(struct host_communicator *c,
+							const struct relay_piece *p,
 							struct error *err)
 {
-	struct host_communicator *c = p->c;
-	int me = c->base.rank, from = p->sends ? me : p->peer, to = p->sends ? p->peer : me;
-	struct channel_state *channel = communicator_channel(c, from, to);
-	uint32_t *pieces = p->sends ? &c->sent[p->peer] : &c->received[p->peer];
-	unsigned char *slot = communicator_slot(c, from, to, *pieces);
-	enum status status = communicator_wait(c, p->sends ? &channel->taken : &channel->written,
-					       *pieces + 1 - (p->sends ? SLOTS : 0), p->peer, err);
+	size_t me = (size_t)c->base.rank, peer = (size_t)p->peer, size = (size_t)c->base.size,
+	       index = p->is_push ? me * size + peer : peer * size + me;
+	unsigned char *segment = (unsigned char *)c->segment;
+	struct channel_state *channel =
+		(struct channel_state *)(segment + communicator_channels_at(size)) + index;
+	uint32_t *pieces = p->is_push ? &c->sent[peer] : &c->received[peer];
+	unsigned char *slot = segment + communicator_slots_at(size) +
+			      (index * SLOTS + *pieces % SLOTS) * SLOT_BYTES;
+	enum status status =
+		communicator_wait(c, p->is_push ? &channel->taken : &channel->written,
+				  *pieces + 1 - (p->is_push ? SLOTS : 0), p->peer, err);
 
 	if (status != STATUS_OK)
 		return status;
 	if (p->sum.count)
 		host_communicator_add_elements(&p->sum, slot);
 	else
-		memcpy(p->sends ? slot : p->memory, p->sends ? p->memory : slot, p->bytes);
-	counter_raise(p->sends ? &channel->written : &channel->taken, ++*pieces);
+		memcpy(p->is_push ? slot : p->memory, p->is_push ? p->memory : slot, p->bytes);
+	counter_raise(p->is_push ? &channel->written : &channel->taken, ++*pieces);
 	return STATUS_OK;
 }
+
+struct host_piece {
+	struct host_communicator *c;
+	uint32_t turn;
+	struct relay_piece piece;
+};
 
 static enum status host_communicator_piece_run(struct stream *stream, const void *arguments,
 					       struct error *err)
@@ -321,61 +288,27 @@ static enum status host_communicator_piece_run(struct stream *stream, const void
 	enum status status = communicator_begin(p->c, p->turn, stream, err);
 
 	if (status == STATUS_OK)
-		status = p->c->connections ? host_communicator_piece_over_tcp(p, err)
-					   : host_communicator_piece_through_slot(p, err);
+		status = p->c->connections
+				 ? host_communicator_piece_over_tcp(p->c, &p->piece, err)
+				 : host_communicator_piece_through_slot(p->c, &p->piece, err);
 	counter_raise(&p->c->completed, p->turn);
 	atomic_fetch_sub(&p->c->inside, 1);
 	return status;
 }
 
-static enum status host_communicator_piece_enqueue(struct communicator *communicator,
-						   struct stream *stream, struct host_piece piece,
-						   struct error *err)
+enum status host_communicator_move(struct communicator *communicator, struct stream *stream,
+				   const struct relay_piece *piece, struct error *err)
 {
+	struct host_communicator *c = (struct host_communicator *)communicator;
+	const struct host_piece p = { .c = c, .turn = c->issued + 1, .piece = *piece };
 	enum status status;
 
-	_Static_assert(sizeof(piece) <= OPERATION_BYTES, "the arguments fit");
-	piece.c = host_communicator(communicator);
-	piece.turn = piece.c->issued + 1;
-	status = host_stream_enqueue_always(stream, host_communicator_piece_run, &piece,
-					    sizeof(piece), err);
-	piece.c->issued += status == STATUS_OK;
+	_Static_assert(sizeof(p) <= OPERATION_BYTES, "the arguments fit");
+	status =
+		host_stream_enqueue_always(stream, host_communicator_piece_run, &p, sizeof(p), err);
+	c->issued += status == STATUS_OK;
 	return status;
 }
-
-static enum status host_communicator_push(struct communicator *communicator, struct stream *stream,
-					  int peer, const void *from, size_t bytes,
-					  struct error *err)
-{
-	struct host_piece piece = {
-		.peer = peer, .sends = true, .memory = (void *)from, .bytes = bytes
-	};
-
-	return host_communicator_piece_enqueue(communicator, stream, piece, err);
-}
-
-static enum status host_communicator_pull(struct communicator *communicator, struct stream *stream,
-					  int peer, void *to, size_t bytes, struct error *err)
-{
-	struct host_piece piece = { .peer = peer, .memory = to, .bytes = bytes };
-
-	return host_communicator_piece_enqueue(communicator, stream, piece, err);
-}
-
-static enum status host_communicator_pull_reduce(struct communicator *communicator,
-						 struct stream *stream, int peer,
-						 const struct relay_sum *sum, struct error *err)
-{
-	struct host_piece piece = { .peer = peer,
-				    .bytes = sum->count * precision_bytes(sum->precision),
-				    .sum = *sum };
-
-	return host_communicator_piece_enqueue(communicator, stream, piece, err);
-}
-
-const struct transport_ops host_transport_ops = { .push = host_communicator_push,
-						  .pull = host_communicator_pull,
-						  .pull_reduce = host_communicator_pull_reduce };
 
 enum status host_transport_usable(struct device *device, enum transport transport,
 				  const struct device_set *devices, struct error *err)
@@ -387,13 +320,12 @@ enum status host_transport_usable(struct device *device, enum transport transpor
 			 transport_names[transport], device->info.id);
 }
 
-enum status host_communicator_relay_open(struct communicator *communicator,
-					 const struct transport_ops *ops, struct error *err)
+enum status host_communicator_relay_open(struct communicator *communicator, relay_move_fn *move,
+					 struct error *err)
 {
-	struct host_communicator *c = host_communicator(communicator);
-
 	relay_close(communicator);
-	return relay_open(communicator, ops, SLOT_BYTES, c->scratch, err);
+	return relay_open(communicator, move, SLOT_BYTES,
+			  ((struct host_communicator *)communicator)->scratch, err);
 }
 
 enum status host_communicator_open(struct device *device,
@@ -445,7 +377,7 @@ enum status host_communicator_open(struct device *device,
 		error_prefix(err, "communicator of %d ranks", size);
 		return status;
 	}
-	status = host_communicator_relay_open(&c->base, &host_transport_ops, err);
+	status = host_communicator_relay_open(&c->base, host_communicator_move, err);
 	if (direct)
 		c->base.operations = NULL; /* the backend's own, which are the relay's as well */
 	if (status != STATUS_OK)
@@ -461,7 +393,7 @@ void host_communicator_close(struct communicator *communicator)
 
 	if (!communicator)
 		return;
-	c = host_communicator(communicator);
+	c = (struct host_communicator *)communicator;
 	if (communicator->abandoned)
 		communicator_give_up(c, communicator->rank);
 	counter_wait(&c->completed, c->issued, INFINITY);

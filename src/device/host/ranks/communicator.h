@@ -11,13 +11,14 @@
 #define GPUPROOF_DEVICE_HOST_RANKS_COMMUNICATOR_H
 
 #include "device/host/host_device.h"
+#include "device/ranks/relay.h"
 
 extern double collective_timeout_seconds;
 
-struct transport_ops;
-extern const struct transport_ops host_transport_ops;
+/* Moves a piece through a slot of the shared memory, or over TCP. */
+relay_move_fn host_communicator_move;
 /* Installs the relay's operations in an open communicator; replaces an earlier relay. */
-enum status host_communicator_relay_open(struct communicator *communicator,
-					 const struct transport_ops *ops, struct error *err);
+enum status host_communicator_relay_open(struct communicator *communicator, relay_move_fn *move,
+					 struct error *err);
 
 #endif
