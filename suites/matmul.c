@@ -436,27 +436,12 @@ static enum status matmul_run(struct run *run, struct error *err)
 	return err->status;
 }
 
-static bool matmul_same_product(const struct plan_case *a, const struct plan_case *b)
-{
-	if (a->parameter_count != b->parameter_count)
-		return false;
-	for (size_t i = 0; i < a->parameter_count; i++)
-		if (strcmp(a->parameters[i].value->text, b->parameters[i].value->text) != 0)
-			return false;
-	return true;
-}
-
 static bool matmul_groups_with(const void *state, const struct plan_case *const *group,
 			       size_t count, const struct plan_case *other)
 {
 	(void)state;
-	if (other->alone || !section_integer(other->section, "concurrent") ||
-	    !matmul_same_product(group[0], other))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (group[i]->devices[0] == other->devices[0])
-			return false;
-	return true;
+	return !other->alone && section_integer(other->section, "concurrent") &&
+	       plan_may_join(group, count, other);
 }
 
 /* The phase in which a device of a group waits. */

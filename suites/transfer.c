@@ -150,20 +150,15 @@ static enum status transfer_run(struct run *run, struct error *err)
 
 static void *transfer_open_state(void)
 {
-	struct transfer_state *state = xcalloc(1, sizeof(*state));
-
-	*state = (struct transfer_state){ transfer_lane_pool_open(), transfer_lane_access_open(),
-					  transfer_group_pair_kinds_open() };
-	return state;
+	return xcalloc(1, sizeof(struct transfer_state));
 }
 
 static void transfer_close_state(void *memory)
 {
 	struct transfer_state *state = memory;
 
-	transfer_lane_access_close(state->access);
-	transfer_lane_pool_close(state->pool);
-	free(state->kinds);
+	transfer_lane_access_close(&state->access);
+	transfer_lane_pool_close(&state->pool);
 	free(state);
 }
 

@@ -189,6 +189,13 @@ bool plan_replace_axis(struct plan *plan, struct plan_case *point, const char *a
  */
 bool plan_takes_nodes(const struct plan *plan, struct plan_case *point);
 
+/*
+ * For suite->groups_with(): true if `other` has the parameters of the `count` cases of `group`, and
+ * none of their devices.
+ */
+bool plan_may_join(const struct plan_case *const *group, size_t count,
+		   const struct plan_case *other);
+
 /* Value of the axis `name`. An unknown name is a bug (aborts). */
 const struct value *case_value(const struct plan_case *c, const char *name);
 int64_t case_integer(const struct plan_case *c, const char *name);

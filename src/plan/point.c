@@ -95,6 +95,25 @@ bool plan_takes_nodes(const struct plan *plan, struct plan_case *point)
 	return nodes == plan->group.asked;
 }
 
+bool plan_may_join(const struct plan_case *const *group, size_t count,
+		   const struct plan_case *other)
+{
+	const struct plan_case *first = group[0];
+
+	if (first->parameter_count != other->parameter_count)
+		return false;
+	for (size_t i = 0; i < first->parameter_count; i++)
+		if (first->parameters[i].key != other->parameters[i].key ||
+		    strcmp(first->parameters[i].value->text, other->parameters[i].value->text) != 0)
+			return false;
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < group[i]->device_count * other->device_count; k++)
+			if (group[i]->devices[k / other->device_count] ==
+			    other->devices[k % other->device_count])
+				return false;
+	return true;
+}
+
 const struct value *case_find_value(const struct plan_case *c, const char *name)
 {
 	for (size_t i = 0; i < c->parameter_count; i++)

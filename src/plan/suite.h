@@ -127,7 +127,7 @@ struct suite {
 	/*
 	 * Concurrent groups: consecutive cases of one section that run at the same time or share
 	 * resources. groups_with() returns true if `other` may join the `count` cases of `group`
-	 * (both NULL: never); `state` comes from open_state(). cmd_agent_run_group() runs them;
+	 * (both NULL: never); `state` comes from open_state(). run_group() runs them;
 	 * errs[i] is what run() would return for runs[i]. Each case keeps its own metrics, samples
 	 * and verification. A group that ends with a broken device, a crash or a hang is repeated
 	 * case by case, so that no case is lost.

@@ -96,8 +96,8 @@ static enum status transfer_case_finish_contended_copy(void *state, struct error
 	return STATUS_OK;
 }
 
-enum status transfer_case_plan_contended_copy(struct transfer *t, size_t timed, const char *name,
-					      struct error *err)
+static enum status transfer_case_plan_contended_copy(struct transfer *t, size_t timed,
+						     const char *name, struct error *err)
 {
 	struct contended_copy *c = &t->contended[t->timing_count];
 	const struct transfer_lane *other =
@@ -137,7 +137,7 @@ static enum status transfer_case_launch_together(void *state, unsigned batch, st
 	return status;
 }
 
-enum status transfer_case_plan_timings(struct transfer *t, struct error *err)
+static enum status transfer_case_plan_timings(struct transfer *t, struct error *err)
 {
 	enum timing_kind kind = t->info->timing;
 
@@ -172,15 +172,6 @@ enum status transfer_case_plan_timings(struct transfer *t, struct error *err)
 	} else
 		transfer_case_plan_one(t, "transfer.time");
 	return STATUS_OK;
-}
-
-void transfer_case_close_timings(struct transfer *t)
-{
-	for (size_t i = 0; i < t->timing_count; i++) {
-		backend_event_destroy(t->contended[i].start);
-		t->contended[i].start = NULL;
-	}
-	t->timing_count = 0;
 }
 
 static bool transfer_case_has_energy(const struct transfer *t)
@@ -226,7 +217,7 @@ static void transfer_case_record_together(struct transfer *t, const struct serie
 /* A lower share of the first pair's bandwidth alone is a disturbance. */
 #define KEPT_AT_LEAST 0.97
 
-void transfer_case_record(struct transfer *t)
+static void transfer_case_record(struct transfer *t)
 {
 	enum timing_kind kind = t->info->timing;
 
@@ -316,42 +307,14 @@ static struct lane_end transfer_case_lane_end(const struct transfer *t, int end,
 	return (struct lane_end){ t->run->devices[end], ALLOCATOR_DEVICE };
 }
 
-static enum status transfer_case_open_all_lanes(struct transfer *t, size_t count, struct error *err)
-{
-	const struct plan_case *c = t->run->c;
-	const struct transfer_state *state = t->run->suite_state;
-	enum status status = STATUS_OK;
-
-	for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-		const struct route *route = &t->routes[i];
-		struct lane_plan plan = {
-			.pool = state->pool,
-			.from = transfer_case_lane_end(t, route->from, route->to),
-			.to = transfer_case_lane_end(t, route->to, route->from),
-			.issuer = t->run->devices[route->issuer],
-			.by_kernel = transfer_plan_by_kernel(c),
-			.bytes = t->rotates ? t->bytes : transfer_plan_route_bytes(c, i),
-			.slots = t->slots,
-			.seed = t->run->seed + i,
-		};
-
-		t->lane_count = i + 1;
-		status = lane_open(&t->lanes[i], &plan, err);
-	}
-	for (size_t i = 0; transfer_plan_reverses(c) && i + 1 < t->lane_count; i += 2)
-		lane_join(&t->lanes[i], &t->lanes[i + 1]);
-	return status;
-}
-
 static const char *transfer_case_end_name(const struct lane_end *end)
 {
 	return allocator_on_device(end->allocator) ? end->device->info.id : "host";
 }
 
-enum status transfer_case_check_lanes(struct transfer *t, size_t first, size_t count, bool before,
-				      struct error *err)
+static enum status transfer_case_check_lanes(struct transfer *t, bool before, struct error *err)
 {
-	for (size_t i = first; i < first + count; i++) {
+	for (size_t i = 0; i < t->lane_count; i++) {
 		struct transfer_lane *lane = &t->lanes[i];
 		enum status status = before ? lane_verify(lane, err) : lane_check(lane, err);
 
@@ -365,10 +328,59 @@ enum status transfer_case_check_lanes(struct transfer *t, size_t first, size_t c
 	return STATUS_OK;
 }
 
-void transfer_case_init(struct transfer *t, struct run *run)
+/* The lanes of the routes; none for a case of TIME_CHASE. */
+static enum status transfer_case_open_lanes(struct transfer *t, size_t count, struct error *err)
+{
+	const struct plan_case *c = t->run->c;
+	struct transfer_state *state = t->run->suite_state;
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+		const struct route *route = &t->routes[i];
+		struct lane_plan plan = {
+			.pool = &state->pool,
+			.from = transfer_case_lane_end(t, route->from, route->to),
+			.to = transfer_case_lane_end(t, route->to, route->from),
+			.issuer = t->run->devices[route->issuer],
+			.by_kernel = transfer_plan_by_kernel(c),
+			.bytes = transfer_plan_route_bytes(c, i),
+			.slots = t->slots,
+			.seed = t->run->seed + i,
+		};
+
+		t->lane_count = i + 1;
+		status = lane_open(&t->lanes[i], &plan, err);
+	}
+	for (size_t i = 0; transfer_plan_reverses(c) && i + 1 < t->lane_count; i += 2) {
+		t->lanes[i].reverse = &t->lanes[i + 1];
+		t->lanes[i + 1].led = true;
+	}
+	return status;
+}
+
+/* Switches peer access as the routes need it, then opens their lanes. */
+static enum status transfer_case_open_routes(struct transfer *t, struct error *err)
+{
+	size_t count = direction_routes(t->direction, t->run->device_count, t->routes);
+	struct transfer_state *state = t->run->suite_state;
+
+	state->access.turn++;
+	for (size_t i = 0; i < count; i++) {
+		int peer = transfer_direction_route_peer(&t->routes[i]);
+		struct device *a = t->run->devices[t->routes[i].issuer];
+
+		if (peer >= 0 && transfer_lane_access_set(&state->access, a, t->run->devices[peer],
+							  !t->staged, err) != STATUS_OK)
+			return err->status;
+	}
+	return t->info->timing == TIME_CHASE ? STATUS_OK : transfer_case_open_lanes(t, count, err);
+}
+
+enum status transfer_case_open(struct transfer *t, struct run *run, struct error *err)
 {
 	const struct plan_case *c = run->c;
 	const size_t most = ROUTES_MOST(run->device_count);
+	int *nodes;
 
 	*t = (struct transfer){ .run = run,
 				.routes = xcalloc(most, sizeof(*t->routes)),
@@ -383,56 +395,19 @@ void transfer_case_init(struct transfer *t, struct run *run)
 		t->staged = strcmp(case_text(c, "access"), "off") == 0;
 	t->slots = transfer_plan_slots(t->direction, transfer_plan_cold(c), t->bytes,
 				       &run->devices[0]->info);
-}
-
-enum status transfer_case_open_lanes(struct transfer *t, struct error *err)
-{
-	size_t count = direction_routes(t->direction, t->run->device_count, t->routes);
-	const struct transfer_state *state = t->run->suite_state;
-
-	transfer_lane_access_turn(state->access);
-	for (size_t i = 0; i < count; i++) {
-		int peer = transfer_direction_route_peer(&t->routes[i]);
-		struct device *a = t->run->devices[t->routes[i].issuer];
-
-		if (peer >= 0 && transfer_lane_access_set(state->access, a, t->run->devices[peer],
-							  !t->staged, err) != STATUS_OK)
-			return err->status;
-	}
-	return t->info->timing == TIME_CHASE ? STATUS_OK
-					     : transfer_case_open_all_lanes(t, count, err);
-}
-
-void transfer_case_note(const struct transfer *t)
-{
-	int *nodes = xcalloc(t->lane_count + 1, sizeof(*nodes));
-
+	if (transfer_case_open_routes(t, err) != STATUS_OK)
+		return err->status;
+	if (t->info->timing == TIME_CHASE)
+		return transfer_latency_chase_open(t, err);
+	if (transfer_case_check_lanes(t, true, err) != STATUS_OK)
+		return err->status;
+	nodes = xcalloc(t->lane_count, sizeof(*nodes));
 	for (size_t i = 0; i < t->lane_count; i++)
 		nodes[i] = t->lanes[i].node;
 	transfer_case_note_nodes(t->run, nodes, t->lane_count);
 	free(nodes);
 	transfer_case_note_cache(t);
-}
-
-enum status transfer_case_open(struct transfer *t, struct run *run, struct error *err)
-{
-	transfer_case_init(t, run);
-	if (transfer_case_open_lanes(t, err) != STATUS_OK)
-		return err->status;
-	if (t->info->timing == TIME_CHASE)
-		return transfer_latency_chase_open(t, err);
-	if (transfer_case_check_lanes(t, 0, t->lane_count, true, err) != STATUS_OK)
-		return err->status;
-	transfer_case_note(t);
 	return transfer_case_plan_timings(t, err);
-}
-
-void transfer_case_verified(struct transfer *t)
-{
-	run_verified(t->run,
-		     t->chase ? "end of the path against its known order, before and after timing"
-			      : "every byte against the generated data, before and after timing",
-		     NAN, NAN);
 }
 
 enum status transfer_case_finish(struct transfer *t, struct error *err)
@@ -443,15 +418,21 @@ enum status transfer_case_finish(struct transfer *t, struct error *err)
 	else
 		transfer_case_record(t);
 	if ((t->chase ? transfer_latency_chase_check(t, "after", err)
-		      : transfer_case_check_lanes(t, 0, t->lane_count, false, err)) == STATUS_OK)
-		transfer_case_verified(t);
+		      : transfer_case_check_lanes(t, false, err)) == STATUS_OK)
+		run_verified(t->run,
+			     t->chase ? "end of the path against its known order, before and after "
+					"timing"
+				      : "every byte against the generated data, before and after "
+					"timing",
+			     NAN, NAN);
 	return err->status;
 }
 
 void transfer_case_close(struct transfer *t)
 {
 	transfer_latency_chase_close(t);
-	transfer_case_close_timings(t);
+	for (size_t i = 0; i < t->timing_count; i++)
+		backend_event_destroy(t->contended[i].start);
 	for (size_t i = 0; i < t->lane_count; i++)
 		lane_close(&t->lanes[i]);
 	free(t->routes);

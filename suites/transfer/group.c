@@ -17,184 +17,20 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/limits.h"
 #include "suites/transfer/transfer.h"
 
-/*
- * host_to_all and similar directions: time one device while all others are busy, round-robin over
- * the devices. The cases share their copies, which are opened, filled and verified once before the
- * first and after the last of them. Each case is responsible for the data of its own device.
- */
-/*
- * Maximum share of the host's free memory for all copies at full size; otherwise each case opens
- * its own.
- */
-#define HOST_SHARE 4
-
-static size_t transfer_group_lanes_each(const struct plan_case *c)
-{
-	return direction_goes_back((enum direction)case_integer(c, "directions")) ? 2 : 1;
-}
-
-static bool transfer_group_rotation_has_device(const struct plan_case *c, size_t device)
-{
-	for (size_t i = 0; i < c->device_count; i++)
-		if (c->devices[i] == device)
-			return true;
-	return false;
-}
-
-static bool transfer_group_rotation_groups_with(const struct plan_case *c,
-						const struct plan_case *other)
-{
-	const struct direction_info *info =
-		direction_info((enum direction)case_integer(c, "directions"));
-	uint64_t bytes =
-		(uint64_t)case_integer(c, "sizes") * c->device_count * transfer_group_lanes_each(c);
-
-	if (info->timing != TIME_FIRST || c->device_count != other->device_count ||
-	    bytes > device_limits_memory_available() / HOST_SHARE)
-		return false;
-	for (size_t i = 0; i < c->device_count; i++)
-		if (!transfer_group_rotation_has_device(other, c->devices[i]))
-			return false;
-	return true;
-}
-
-/* First lane of the device that the case measures. */
-static size_t transfer_group_lane_of(const struct transfer *t, const struct plan_case *first,
-				     const struct plan_case *c)
-{
-	size_t i = 0;
-
-	while (first->devices[i] != c->devices[0])
-		i++;
-	return i * (direction_goes_back(t->direction) ? 2 : 1);
-}
-
-static enum status transfer_group_rotation_sample_turn(struct transfer *t, size_t lane,
-						       struct error *err)
-{
-	enum status status = transfer_case_plan_contended_copy(t, lane, "transfer.time", err);
-	const struct series *series;
-
-	if (status == STATUS_OK)
-		status = run_sample(t->run, &t->timings[0].workload, "transfer.time", &series, err);
-	if (status == STATUS_OK)
-		transfer_case_record(t);
-	transfer_case_close_timings(t);
-	return status;
-}
-
-static void transfer_group_rotation_run(struct run *const *runs, size_t count, struct error *errs)
-{
-	struct transfer *t = xcalloc(1, sizeof(*t));
-
-	transfer_case_init(t, runs[0]);
-	t->rotates = true;
-	if (transfer_case_open_lanes(t, &errs[0]) == STATUS_OK) {
-		const struct plan_case *first = runs[0]->c;
-		size_t each = transfer_group_lanes_each(first);
-
-		for (size_t i = 0; i < count; i++)
-			transfer_case_check_lanes(t, transfer_group_lane_of(t, first, runs[i]->c),
-						  each, true, &errs[i]);
-		for (size_t i = 0; i < count; i++) {
-			t->run = runs[i];
-			transfer_case_note(t);
-			if (errs[i].status == STATUS_OK)
-				transfer_group_rotation_sample_turn(
-					t, transfer_group_lane_of(t, first, runs[i]->c), &errs[i]);
-		}
-		for (size_t i = 0; i < count; i++) {
-			t->run = runs[i];
-			if (errs[i].status == STATUS_OK &&
-			    transfer_case_check_lanes(t,
-						      transfer_group_lane_of(t, first, runs[i]->c),
-						      each, false, &errs[i]) == STATUS_OK)
-				transfer_case_verified(t);
-		}
-	} else
-		for (size_t i = 1; i < count; i++)
-			error_set(&errs[i], errs[0].status, "%s", errs[0].message);
-	transfer_case_close(t);
-	free(t);
-}
-
-/* Bounds of a median, in seconds. */
-struct bounds {
-	double low, median, high;
-};
-
-/* Findings about one kind of case, by its direction and engine, which determine the path. */
-struct pair_kind {
-	bool disturbs, known;
-	size_t bytes;
-	struct bounds alone[TIMINGS_MAX]; /* the reference */
-	char pair[2][32];                 /* names of the pair */
-};
-
-struct pair_kinds {
-	struct pair_kind kinds[DIRECTION_COUNT][2];
-};
-
-struct pair_kinds *transfer_group_pair_kinds_open(void)
-{
-	return xcalloc(1, sizeof(struct pair_kinds));
-}
-
-static struct pair_kind *transfer_group_pairs_pair_kind(const struct transfer_state *state,
-							const struct plan_case *c)
-{
-	return &state->kinds->kinds[case_integer(c, "directions")][transfer_plan_by_kernel(c)];
-}
-
-static bool transfer_group_pairs_same_parameters(const struct plan_case *a,
-						 const struct plan_case *b)
-{
-	if (a->parameter_count != b->parameter_count)
-		return false;
-	for (size_t i = 0; i < a->parameter_count; i++)
-		if (a->parameters[i].key != b->parameters[i].key ||
-		    strcmp(a->parameters[i].value->text, b->parameters[i].value->text) != 0)
-			return false;
-	return true;
-}
-
-static bool transfer_group_pairs_share_a_device(const struct plan_case *a,
-						const struct plan_case *b)
-{
-	for (size_t i = 0; i < a->device_count; i++)
-		for (size_t j = 0; j < b->device_count; j++)
-			if (a->devices[i] == b->devices[j])
-				return true;
-	return false;
-}
-
 /* Direct copies between pairs only; copies through the host share it. */
-static bool transfer_group_pairs(const struct transfer_state *state,
-				 const struct plan_case *const *group, size_t count,
-				 const struct plan_case *other)
-{
-	enum direction direction = (enum direction)case_integer(other, "directions");
-	enum placing placing = direction_info(direction)->placing;
-
-	if ((placing != EACH_PAIR && placing != EACH_TWO) ||
-	    strcmp(case_text_or(other, "access", "on"), "on") != 0 ||
-	    transfer_group_pairs_pair_kind(state, other)->disturbs)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (transfer_group_pairs_share_a_device(group[i], other))
-			return false;
-	return true;
-}
-
 bool transfer_groups_with(const void *state, const struct plan_case *const *group, size_t count,
 			  const struct plan_case *other)
 {
-	return transfer_group_pairs_same_parameters(group[0], other) &&
-	       (transfer_group_pairs(state, group, count, other) ||
-		transfer_group_rotation_groups_with(group[0], other));
+	const struct transfer_state *known = state;
+	enum direction direction = (enum direction)case_integer(other, "directions");
+	enum placing placing = direction_info(direction)->placing;
+
+	return (placing == EACH_PAIR || placing == EACH_TWO) &&
+	       strcmp(case_text_or(other, "access", "on"), "on") == 0 &&
+	       !known->kinds[direction][transfer_plan_by_kernel(other)].disturbs &&
+	       plan_may_join(group, count, other);
 }
 
 #define NOT_ALONE SIZE_MAX
@@ -207,11 +43,6 @@ struct pair_group {
 	/* series of the first pair alone; NOT_ALONE: the reference is from an earlier group */
 	size_t alone[TIMINGS_MAX];
 };
-
-static const struct series *transfer_group_pairs_series_at(const struct transfer *t, size_t index)
-{
-	return &t->run->result->series[index];
-}
 
 static struct bounds transfer_group_pairs_bounds_of(const struct series *s)
 {
@@ -233,11 +64,6 @@ static bool transfer_group_pair_is_slower(const struct transfer *t, struct bound
 {
 	return a.low > b.high * (1 + t->run->sampler.rules->target) ||
 	       a.median > b.median * (1 + DIFFERENT_ANYHOW);
-}
-
-static bool transfer_group_of_another_speed(struct bounds a, struct bounds b)
-{
-	return fabs(a.median - b.median) > DIFFERENT_ANYHOW * b.median;
 }
 
 static void transfer_group_rename_series(const struct transfer *t, size_t index, const char *name,
@@ -274,14 +100,14 @@ static enum status transfer_group_pair_compare_with_alone(const struct pair_grou
 	size_t alone = member == 0 ? c->alone[i] : NOT_ALONE;
 
 	if (!transfer_group_pair_is_slower(t, together, c->kind->alone[i]) &&
-	    !transfer_group_of_another_speed(together, c->kind->alone[i]))
+	    fabs(together.median - c->kind->alone[i].median) <=
+		    DIFFERENT_ANYHOW * c->kind->alone[i].median)
 		return STATUS_OK;
 	if (alone == NOT_ALONE &&
 	    transfer_group_pair_sample_alone(t, i, &alone, c->errs[member]) != STATUS_OK)
 		return c->errs[member]->status;
-	if (!transfer_group_pair_is_slower(t, together,
-					   transfer_group_pairs_bounds_of(
-						   transfer_group_pairs_series_at(t, alone))))
+	if (!transfer_group_pair_is_slower(
+		    t, together, transfer_group_pairs_bounds_of(&t->run->result->series[alone])))
 		return STATUS_OK;
 	timing->apart = true;
 	timing->grouped = timing->series;
@@ -329,9 +155,9 @@ static void transfer_group_pairs_add_note(const struct pair_group *c, const stru
 		struct bounds first = c->kind->alone[i];
 
 		if (t->timings[i].apart)
-			apart = fmin(apart, counts.median / transfer_group_pairs_series_at(
-								    t, t->timings[i].grouped)
-								    ->statistics.median);
+			apart = fmin(apart,
+				     counts.median / t->run->result->series[t->timings[i].grouped]
+							     .statistics.median);
 		kept = fmin(kept, first.median / counts.median);
 		slow = slow || transfer_group_pair_is_slower(t, counts, first);
 	}
@@ -359,8 +185,8 @@ static enum status transfer_group_measure_timing(struct pair_group *c, size_t i)
 		status = transfer_group_pair_sample_alone(first, i, &c->alone[i], c->errs[0]);
 		if (status != STATUS_OK)
 			return status;
-		c->kind->alone[i] = transfer_group_pairs_bounds_of(
-			transfer_group_pairs_series_at(first, c->alone[i]));
+		c->kind->alone[i] =
+			transfer_group_pairs_bounds_of(&first->run->result->series[c->alone[i]]);
 		for (size_t end = 0; end < 2; end++)
 			snprintf(c->kind->pair[end], sizeof(c->kind->pair[end]), "%.31s",
 				 first->run->devices[end]->info.id);
@@ -376,8 +202,9 @@ static void transfer_group_pairs_measure(struct pair_group *c)
 	struct transfer *first = c->all[0];
 	enum status status = STATUS_OK;
 	const struct series *series;
+	struct transfer_state *state = first->run->suite_state;
 
-	c->kind = transfer_group_pairs_pair_kind(first->run->suite_state, first->run->c);
+	c->kind = &state->kinds[first->direction][transfer_plan_by_kernel(first->run->c)];
 	c->kind->known = c->kind->known && c->kind->bytes == first->bytes;
 	for (size_t i = 0; i < first->timing_count && status == STATUS_OK; i++)
 		status = c->count > 1 ? transfer_group_measure_timing(c, i)
@@ -402,7 +229,7 @@ static void transfer_group_pairs_measure(struct pair_group *c)
 	}
 }
 
-static void transfer_group_run_pairs(struct run *const *runs, size_t count, struct error *errs)
+void transfer_run_group(struct run *const *runs, size_t count, struct error *errs)
 {
 	struct transfer *all = xcalloc(count, sizeof(*all));
 	struct pair_group c = { .all = xcalloc(count, sizeof(struct transfer *)),
@@ -425,14 +252,4 @@ static void transfer_group_run_pairs(struct run *const *runs, size_t count, stru
 	free(all);
 	free(c.all);
 	free(c.errs);
-}
-
-void transfer_run_group(struct run *const *runs, size_t count, struct error *errs)
-{
-	enum direction direction = (enum direction)case_integer(runs[0]->c, "directions");
-
-	if (direction_info(direction)->timing == TIME_FIRST)
-		transfer_group_rotation_run(runs, count, errs);
-	else
-		transfer_group_run_pairs(runs, count, errs);
 }

@@ -8,40 +8,6 @@
 #include "device/host/placement.h"
 #include "device/limits.h"
 
-struct access_pair {
-	struct device *a, *b;
-	unsigned turn; /* of the latest case that requested it */
-};
-
-struct access {
-	struct access_pair *pairs; /* pairs that were enabled */
-	size_t count, capacity;
-	unsigned turn;
-};
-
-struct access *transfer_lane_access_open(void)
-{
-	return xcalloc(1, sizeof(struct access));
-}
-
-void transfer_lane_access_turn(struct access *access)
-{
-	access->turn++;
-}
-
-static struct access_pair *transfer_lane_access_find_pair(const struct access *access,
-							  const struct device *a,
-							  const struct device *b)
-{
-	for (size_t i = 0; i < access->count; i++) {
-		struct access_pair *p = &access->pairs[i];
-
-		if ((p->a == a && p->b == b) || (p->a == b && p->b == a))
-			return p;
-	}
-	return NULL;
-}
-
 static enum status transfer_lane_switch_both(struct device *a, struct device *b, bool on,
 					     struct error *err)
 {
@@ -72,24 +38,19 @@ static bool transfer_lane_access_release_unused(struct access *access, const str
 	return any;
 }
 
-static enum status transfer_lane_switch_on(struct access *access, struct device *a,
-					   struct device *b, struct error *err)
-{
-	struct error refused = ERROR_NONE;
-
-	if (transfer_lane_switch_both(a, b, true, &refused) == STATUS_OK)
-		return STATUS_OK;
-	if (refused.status == STATUS_UNSUPPORTED &&
-	    transfer_lane_access_release_unused(access, a, b))
-		return transfer_lane_switch_both(a, b, true, err);
-	return error_set(err, refused.status, "%s", refused.message);
-}
-
 enum status transfer_lane_access_set(struct access *access, struct device *a, struct device *b,
 				     bool on, struct error *err)
 {
-	struct access_pair *known = transfer_lane_access_find_pair(access, a, b);
+	struct access_pair *known = NULL;
+	struct error refused = ERROR_NONE;
+	enum status status;
 
+	for (size_t i = 0; i < access->count && !known; i++) {
+		struct access_pair *p = &access->pairs[i];
+
+		if ((p->a == a && p->b == b) || (p->a == b && p->b == a))
+			known = p;
+	}
 	if (known && on) {
 		known->turn = access->turn;
 		return STATUS_OK;
@@ -98,9 +59,14 @@ enum status transfer_lane_access_set(struct access *access, struct device *a, st
 	 * Disables access even if it was not enabled here: the backend may enable it from the
 	 * start.
 	 */
-	if ((on ? transfer_lane_switch_on(access, a, b, err)
-		: transfer_lane_switch_both(a, b, false, err)) != STATUS_OK)
-		return err->status;
+	status = transfer_lane_switch_both(a, b, on, &refused);
+	if (on && status == STATUS_UNSUPPORTED &&
+	    transfer_lane_access_release_unused(access, a, b)) {
+		error_clear(&refused);
+		status = transfer_lane_switch_both(a, b, on, &refused);
+	}
+	if (status != STATUS_OK)
+		return error_set(err, status, "%s", refused.message);
 	if (on) {
 		ARRAY_GROW(access->pairs, access->count, access->capacity);
 		access->pairs[access->count++] = (struct access_pair){ a, b, access->turn };
@@ -117,23 +83,6 @@ void transfer_lane_access_close(struct access *access)
 		backend_peer_access(access->pairs[i].b, access->pairs[i].a, false, NULL);
 	}
 	free(access->pairs);
-	free(access);
-}
-
-struct pool_block {
-	struct buffer buffer; /* at its full size */
-	int node;
-	bool lent;
-};
-
-struct pool {
-	struct pool_block *blocks;
-	size_t count, capacity;
-};
-
-struct pool *transfer_lane_pool_open(void)
-{
-	return xcalloc(1, sizeof(struct pool));
 }
 
 /*
@@ -161,7 +110,6 @@ void transfer_lane_pool_close(struct pool *pool)
 {
 	transfer_lane_pool_empty(pool);
 	free(pool->blocks);
-	free(pool);
 }
 
 /* Host devices have their own memory; GPUs share host memory on a near node. */
@@ -261,44 +209,30 @@ enum status transfer_lane_pool_take(struct pool *pool, struct buffer *buffer, st
 	return STATUS_OK;
 }
 
-/*
- * Bytes that the pool keeps in the same memory as `given`: on its device, or anywhere on the host.
- */
-static uint64_t transfer_lane_kept_with(const struct pool *pool, const struct pool_block *given)
+/* Keeping a block must not make memory scarce for the next case. */
+static bool transfer_lane_may_keep(const struct pool *pool, const struct buffer *given)
 {
-	bool on_device = allocator_on_device(given->buffer.allocator);
-	uint64_t bytes = 0;
+	bool on_device = allocator_on_device(given->allocator);
+	uint64_t kept = 0; /* in the same memory: on its device, or anywhere on the host */
 
 	for (size_t i = 0; i < pool->count; i++) {
 		const struct buffer *b = &pool->blocks[i].buffer;
 
-		if (on_device
-			    ? allocator_on_device(b->allocator) && b->device == given->buffer.device
-			    : !allocator_on_device(b->allocator))
-			bytes += b->bytes;
+		if (allocator_on_device(b->allocator) == on_device &&
+		    (!on_device || b->device == given->device))
+			kept += b->bytes;
 	}
-	return bytes;
-}
-
-/* Keeping a block must not make memory scarce for the next case. */
-static bool transfer_lane_may_keep(const struct pool *pool, const struct pool_block *block)
-{
-	if (allocator_on_device(block->buffer.allocator))
-		return transfer_lane_kept_with(pool, block) <=
-		       block->buffer.device->info.memory_bytes / DEVICE_SHARE;
-	return transfer_lane_kept_with(pool, block) <=
-	       device_limits_memory_available() / HOST_SHARE;
+	return kept <= (on_device ? given->device->info.memory_bytes / DEVICE_SHARE
+				  : device_limits_memory_available() / HOST_SHARE);
 }
 
 void transfer_lane_pool_give(struct pool *pool, struct buffer *buffer)
 {
-	if (!buffer->memory)
-		return;
-	for (size_t i = 0; i < pool->count; i++) {
+	for (size_t i = 0; buffer->memory && i < pool->count; i++) {
 		if (pool->blocks[i].buffer.memory != buffer->memory)
 			continue;
 		pool->blocks[i].lent = false;
-		if (!transfer_lane_may_keep(pool, &pool->blocks[i]))
+		if (!transfer_lane_may_keep(pool, &pool->blocks[i].buffer))
 			transfer_lane_remove_block(pool, i);
 		break;
 	}
@@ -387,12 +321,6 @@ void lane_close(struct transfer_lane *lane)
 		if (i == 0 || streams[i] != lane->stream)
 			backend_stream_destroy(streams[i]);
 	memset(lane, 0, sizeof(*lane));
-}
-
-void lane_join(struct transfer_lane *lane, struct transfer_lane *reverse)
-{
-	lane->reverse = reverse;
-	reverse->led = true;
 }
 
 static char *lane_block_at(const struct buffer *buffer, const struct transfer_lane *lane,

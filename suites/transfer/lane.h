@@ -17,7 +17,23 @@ struct lane_end {
 	enum allocator allocator;
 };
 
-struct pool;
+/*
+ * Pool of memory that outlives a case. Page-locking 1 GiB takes half a second, and memory of a
+ * device with peer access is mapped for each peer; often that takes longer than the measurement.
+ * Memory that a case returns is therefore kept for the next one of this process: same allocator,
+ * same device or NUMA node, at least the size. It has one user at a time and contains whatever the
+ * last one left. A zeroed pool is empty.
+ */
+struct pool_block {
+	struct buffer buffer; /* at its full size */
+	int node;
+	bool lent;
+};
+
+struct pool {
+	struct pool_block *blocks;
+	size_t count, capacity;
+};
 
 struct lane_plan {
 	struct pool *pool; /* of the buffers' memory */
@@ -36,7 +52,10 @@ struct transfer_lane {
 	struct buffer record; /* for checks by the device; unset if the CPU checks */
 	int node;             /* NUMA node of the host memory; -1: no choice, or no host memory */
 	size_t stride;
-	/* lane whose copies this lane's kernel executes as well; NULL: none */
+	/*
+	 * Lane whose copies this lane's kernel executes in step with its own; NULL: none. Both have
+	 * equal sizes and the same issuer.
+	 */
 	struct transfer_lane *reverse;
 	/* this is a reverse lane: lane_copy() leaves its copies to the leading lane */
 	bool led;
@@ -53,12 +72,6 @@ uint64_t lane_footprint(size_t bytes, size_t slots);
 enum status lane_open(struct transfer_lane *lane, const struct lane_plan *plan, struct error *err);
 void lane_close(struct transfer_lane *lane);
 
-/*
- * Makes one kernel copy both lanes' bytes in step; `lane` leads. Both must be copied by kernel,
- * with equal sizes and the same issuer.
- */
-void lane_join(struct transfer_lane *lane, struct transfer_lane *reverse);
-
 /* Enqueues `count` copies. */
 enum status lane_copy(struct transfer_lane *lane, uint64_t count, struct error *err);
 /* Waits for the copies and compares every byte copied since the target was poisoned. */
@@ -66,16 +79,6 @@ enum status lane_check(struct transfer_lane *lane, struct error *err);
 /* Copies every block once, checks it, and poisons the target for later use. */
 enum status lane_verify(struct transfer_lane *lane, struct error *err);
 
-/*
- * Pool of memory that outlives a case. Page-locking 1 GiB takes half a second, and memory of a
- * device with peer access is mapped for each peer; often that takes longer than the measurement.
- * Memory that a case returns is therefore kept for the next one of this process: same allocator,
- * same device or NUMA node, at least the size. It has one user at a time and contains whatever the
- * last one left.
- */
-struct pool;
-
-struct pool *transfer_lane_pool_open(void);
 /* Frees the pool; nothing may be in use. */
 void transfer_lane_pool_close(struct pool *pool);
 
@@ -100,17 +103,22 @@ void transfer_lane_pool_empty(struct pool *pool);
  * suite finds the initial state. Without a switch between them GPUs have few peers at a time (8): a
  * pair that needs one more replaces one of an earlier case.
  */
-struct access;
+struct access_pair {
+	struct device *a, *b;
+	unsigned turn; /* of the latest case that requested it */
+};
 
-struct access *transfer_lane_access_open(void);
+struct access {
+	struct access_pair *pairs; /* pairs that were enabled */
+	size_t count, capacity;
+	unsigned turn; /* number of the case: access that earlier ones requested may be disabled */
+};
+
 /*
  * Disables what transfer_lane_access_set() has enabled. Errors mean that there is nothing to
  * disable.
  */
 void transfer_lane_access_close(struct access *access);
-
-/* Starts a case: only access requested from here on must stay. */
-void transfer_lane_access_turn(struct access *access);
 
 /* Enables or disables access between `a` and `b`, in both directions. */
 enum status transfer_lane_access_set(struct access *access, struct device *a, struct device *b,

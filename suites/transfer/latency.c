@@ -152,11 +152,11 @@ enum status transfer_latency_chase_check(struct transfer *t, const char *when, s
 
 enum status transfer_latency_chase_open(struct transfer *t, struct error *err)
 {
-	const struct transfer_state *state = t->run->suite_state;
+	struct transfer_state *state = t->run->suite_state;
 	struct chase *c = t->chase = xcalloc(1, sizeof(*c));
 
 	*c = (struct chase){ .run = t->run,
-			     .pool = state->pool,
+			     .pool = &state->pool,
 			     .device = t->run->devices[0],
 			     .count = transfer_latency_chase_node_count(t->bytes),
 			     .spacing = transfer_latency_spacing_of(t->bytes),

@@ -136,59 +136,17 @@ static enum status transfer_plan_case(struct plan *plan, struct plan_case *point
 	return plan_add(plan, point, devices, count, reason, err);
 }
 
-static bool transfer_plan_same_backend(const struct plan *plan, size_t i, size_t j)
-{
-	return strcmp(plan->devices[i].backend, plan->devices[j].backend) == 0;
-}
-
-/* Places device `first` followed by all others of its backend; nothing if there is no other. */
-static enum status transfer_plan_place_all(struct plan *plan, struct plan_case *point, size_t first,
-					   struct error *err)
-{
-	size_t devices[NODE_DEVICES_MOST] = { first }, count = 1;
-
-	for (size_t j = 0; j < plan->device_count && count < NODE_DEVICES_MOST; j++)
-		if (j != first && transfer_plan_same_backend(plan, first, j))
-			devices[count++] = j;
-	return count > 1 ? transfer_plan_case(plan, point, devices, count, err) : STATUS_OK;
-}
-
-static bool transfer_plan_first_of_backend(const struct plan *plan, size_t i)
-{
-	for (size_t j = 0; j < i; j++)
-		if (transfer_plan_same_backend(plan, i, j))
-			return false;
-	return true;
-}
-
-typedef enum status place_fn(struct plan *plan, struct plan_case *point, size_t first,
-			     struct error *err);
-
-/* For each device, or for each backend's first. */
-static enum status transfer_plan_place_among_all(struct plan *plan, struct plan_case *point,
-						 bool each, place_fn *from, struct error *err)
-{
-	for (size_t i = 0; i < plan->device_count; i++)
-		if ((each || transfer_plan_first_of_backend(plan, i)) &&
-		    from(plan, point, i, err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
-}
-
-/* Devices of the backend whose first device is `first`; returns their number. */
+/* Device `first` and then all others of its backend; returns their number. */
 static size_t transfer_plan_devices_of_backend(const struct plan *plan, size_t first, size_t *all)
 {
 	size_t count = 0;
 
-	for (size_t i = first; i < plan->device_count && count < NODE_DEVICES_MOST; i++)
-		if (transfer_plan_same_backend(plan, first, i))
+	all[count++] = first;
+	for (size_t i = 0; i < plan->device_count && count < NODE_DEVICES_MOST; i++)
+		if (i != first &&
+		    strcmp(plan->devices[i].backend, plan->devices[first].backend) == 0)
 			all[count++] = i;
 	return count;
-}
-
-static size_t transfer_plan_rounds_of(size_t count)
-{
-	return count - 1 + count % 2;
 }
 
 /*
@@ -211,56 +169,33 @@ static size_t transfer_plan_pair_up(const size_t *all, size_t count, size_t roun
 	return used;
 }
 
-/* With fewer than two pairs there is no disturbance. */
-static enum status transfer_plan_place_rounds(struct plan *plan, struct plan_case *point,
-					      size_t first, struct error *err)
-{
-	size_t all[NODE_DEVICES_MOST], pairs[NODE_DEVICES_MOST],
-		count = transfer_plan_devices_of_backend(plan, first, all);
-
-	for (size_t round = 0; count >= 4 && round < transfer_plan_rounds_of(count); round++) {
-		size_t used = transfer_plan_pair_up(all, count, round, pairs);
-
-		if (transfer_plan_case(plan, point, pairs, used, err) != STATUS_OK)
-			return err->status;
-	}
-	return STATUS_OK;
-}
-
-static enum status transfer_plan_place_round_of_pairs(struct plan *plan, struct plan_case *point,
-						      const size_t *pairs, size_t used, bool turned,
-						      struct error *err)
-{
-	for (size_t i = 0; i < used; i += 2) {
-		size_t pair[2] = { pairs[i + turned], pairs[i + !turned] };
-
-		if (transfer_plan_case(plan, point, pair, 2, err) != STATUS_OK)
-			return err->status;
-	}
-	return STATUS_OK;
-}
-
 /*
  * Places all pairs of devices, in an order in which consecutive pairs share no device and can be
- * measured together (group.c).
+ * measured together (group.c). With EACH_ROUND, a case has all pairs of a round; with fewer than two
+ * pairs there is no disturbance.
  */
 static enum status transfer_plan_place_pairs(struct plan *plan, struct plan_case *point,
-					     size_t first, struct error *err)
+					     enum placing placing, size_t first, struct error *err)
 {
-	enum placing placing =
-		direction_info((enum direction)case_integer(point, "directions"))->placing;
 	size_t all[NODE_DEVICES_MOST], pairs[NODE_DEVICES_MOST],
-		count = transfer_plan_devices_of_backend(plan, first, all);
+		count = transfer_plan_devices_of_backend(plan, first, all),
+		rounds = count < (placing == EACH_ROUND ? 4 : 2) ? 0 : count - 1 + count % 2;
 
-	for (size_t round = 0; count >= 2 && round < transfer_plan_rounds_of(count); round++) {
+	for (size_t round = 0; round < rounds; round++) {
 		size_t used = transfer_plan_pair_up(all, count, round, pairs);
 
-		if (transfer_plan_place_round_of_pairs(plan, point, pairs, used, false, err) !=
-			    STATUS_OK ||
-		    (placing == EACH_PAIR &&
-		     transfer_plan_place_round_of_pairs(plan, point, pairs, used, true, err) !=
-			     STATUS_OK))
+		if (placing == EACH_ROUND &&
+		    transfer_plan_case(plan, point, pairs, used, err) != STATUS_OK)
 			return err->status;
+		for (size_t i = 0; i < used && placing != EACH_ROUND; i += 2)
+			if (transfer_plan_case(plan, point, &pairs[i], 2, err) != STATUS_OK)
+				return err->status;
+		for (size_t i = 0; i < used && placing == EACH_PAIR; i += 2) {
+			size_t back[2] = { pairs[i + 1], pairs[i] };
+
+			if (transfer_plan_case(plan, point, back, 2, err) != STATUS_OK)
+				return err->status;
+		}
 	}
 	return STATUS_OK;
 }
@@ -299,41 +234,33 @@ static bool transfer_plan_makes_sense(struct plan_case *point, enum direction di
 	return d->peer || plan_drop_axis(point, "access");
 }
 
-/* A cold state exists only where a block could stay in a cache. */
-static bool transfer_plan_always_cold(const struct plan *plan, const struct plan_case *point)
-{
-	uint64_t largest = 0;
-
-	for (size_t i = 0; i < plan->device_count; i++)
-		if (transfer_plan_cache(&plan->devices[i], true) > largest)
-			largest = transfer_plan_cache(&plan->devices[i], true);
-	return transfer_plan_cold(point) && (uint64_t)case_integer(point, "sizes") > largest;
-}
-
 enum status transfer_plan_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	enum direction direction = (enum direction)case_integer(point, "directions");
+	enum placing placing = direction_info(direction)->placing;
+	uint64_t largest = 0;
 
-	if (!transfer_plan_makes_sense(point, direction) || transfer_plan_always_cold(plan, point))
+	if (!transfer_plan_makes_sense(point, direction))
 		return STATUS_OK;
-	switch (direction_info(direction)->placing) {
-	case EACH_DEVICE:
-		for (size_t i = 0; i < plan->device_count && err->status == STATUS_OK; i++)
+	/* A cold state exists only where a block could stay in a cache. */
+	for (size_t i = 0; i < plan->device_count; i++)
+		if (transfer_plan_cache(&plan->devices[i], true) > largest)
+			largest = transfer_plan_cache(&plan->devices[i], true);
+	if (transfer_plan_cold(point) && (uint64_t)case_integer(point, "sizes") > largest)
+		return STATUS_OK;
+	for (size_t i = 0; i < plan->device_count && err->status == STATUS_OK; i++) {
+		size_t all[NODE_DEVICES_MOST],
+			count = transfer_plan_devices_of_backend(plan, i, all);
+
+		if (placing == EACH_DEVICE)
 			transfer_plan_case(plan, point, &i, 1, err);
-		return err->status;
-	case EACH_PAIR:
-	case EACH_TWO:
-		return transfer_plan_place_among_all(plan, point, false, transfer_plan_place_pairs,
-						     err);
-	case ALL_DEVICES:
-		return transfer_plan_place_among_all(plan, point, false, transfer_plan_place_all,
-						     err);
-	case EACH_AMONG_ALL:
-		return transfer_plan_place_among_all(plan, point, true, transfer_plan_place_all,
-						     err);
-	case EACH_ROUND:
-		return transfer_plan_place_among_all(plan, point, false, transfer_plan_place_rounds,
-						     err);
+		else if (count < 2 ||
+			 (placing != EACH_AMONG_ALL && !plan_first_of_backend(plan, i)))
+			continue; /* without another device, or placed with the first one */
+		else if (placing == EACH_AMONG_ALL || placing == ALL_DEVICES)
+			transfer_plan_case(plan, point, all, count, err);
+		else
+			transfer_plan_place_pairs(plan, point, placing, i, err);
 	}
-	return STATUS_OK;
+	return err->status;
 }

@@ -25,15 +25,26 @@ size_t transfer_plan_route_bytes(const struct plan_case *c, size_t index);
 /* True if one kernel executes a route and the next one, its reverse. */
 bool transfer_plan_reverses(const struct plan_case *c);
 
-struct access;
-struct pair_kinds;
-struct pool;
+#define TIMINGS_MAX 2
+
+/* Bounds of a median, in seconds. */
+struct bounds {
+	double low, median, high;
+};
+
+/* group.c: findings about copies between pairs of one direction and engine, which decide the path. */
+struct pair_kind {
+	bool disturbs, known;
+	size_t bytes;
+	struct bounds alone[TIMINGS_MAX]; /* the reference */
+	char pair[2][32];                 /* names of the pair */
+};
 
 /* State kept between cases: run->suite_state. */
 struct transfer_state {
-	struct pool *pool;
-	struct access *access;
-	struct pair_kinds *kinds; /* group.c */
+	struct pool pool;
+	struct access access;
+	struct pair_kind kinds[DIRECTION_COUNT][2]; /* by the engine: copy engines, kernel */
 };
 
 /* One timed quantity of a case. */
@@ -56,15 +67,12 @@ struct contended_copy {
 	struct event *start;
 };
 
-#define TIMINGS_MAX 2
-
 struct transfer {
 	struct run *run;
 	enum direction direction;
 	const struct direction_info *info;
 	enum allocator memory; /* host memory */
 	bool staged;           /* between devices with access disabled */
-	bool rotates;          /* every lane is timed in rotation (group.c): all have `bytes` */
 	size_t bytes, slots;
 	struct route *routes; /* with room for ROUTES_MOST of the case's devices, as below */
 	struct transfer_lane *lanes;
@@ -76,12 +84,7 @@ struct transfer {
 	struct chase *chase; /* of latency.c; NULL: copies */
 };
 
-/* case.c: sets up the timings after the lanes are open; closes what it has opened. */
-enum status transfer_case_plan_timings(struct transfer *t, struct error *err);
-void transfer_case_close_timings(struct transfer *t);
 const struct series *transfer_case_series(const struct transfer *t, size_t timing);
-/* Records the metrics after all sampling. */
-void transfer_case_record(struct transfer *t);
 
 /*
  * latency.c: the same steps for a case of TIME_CHASE, with its own memory and verification, and the
@@ -98,24 +101,11 @@ uint64_t transfer_latency_chase_footprint(size_t bytes);
 enum status transfer_case_open(struct transfer *t, struct run *run, struct error *err);
 enum status transfer_case_finish(struct transfer *t, struct error *err);
 void transfer_case_close(struct transfer *t);
-/* Its steps. */
-void transfer_case_init(struct transfer *t, struct run *run);
-enum status transfer_case_open_lanes(struct transfer *t, struct error *err);
-enum status transfer_case_check_lanes(struct transfer *t, size_t first, size_t count, bool before,
-				      struct error *err);
-void transfer_case_note(const struct transfer *t);
-void transfer_case_verified(struct transfer *t);
-
-/* case.c: times one lane while all others are busy. */
-enum status transfer_case_plan_contended_copy(struct transfer *t, size_t timed, const char *name,
-					      struct error *err);
 
 /* group.c: see src/plan/suite.h. */
 bool transfer_groups_with(const void *state, const struct plan_case *const *group, size_t count,
 			  const struct plan_case *other);
 void transfer_run_group(struct run *const *runs, size_t count, struct error *errs);
-/* Knowledge about groups of pairs; cases of another suite may change it. Freed with free(). */
-struct pair_kinds *transfer_group_pair_kinds_open(void);
 
 /* Notes the NUMA nodes of the case's host memory; nothing if there is no choice. */
 void transfer_case_note_nodes(struct run *run, const int *nodes, size_t count);

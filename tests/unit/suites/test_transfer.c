@@ -420,7 +420,7 @@ static enum status few_peers(struct device *device, struct device *peer, bool en
 static void test_few_peers_at_a_time(void **state)
 {
 	static const struct backend backend = { .name = "few", .peer_access = few_peers };
-	struct access *access = transfer_lane_access_open();
+	struct access access = { 0 };
 	struct device devices[PEERED];
 	struct error err = ERROR_NONE;
 
@@ -432,24 +432,24 @@ static void test_few_peers_at_a_time(void **state)
 		for (int j = 0; j < PEERED; j++) {
 			if (i == j)
 				continue;
-			transfer_lane_access_turn(access);
-			assert_int_equal(transfer_lane_access_set(access, &devices[i], &devices[j],
+			access.turn++;
+			assert_int_equal(transfer_lane_access_set(&access, &devices[i], &devices[j],
 								  true, &err),
 					 STATUS_OK);
 			assert_true(peers[i][j] && peers[j][i]);
 		}
-	transfer_lane_access_turn(access);
+	access.turn++;
 	for (int j = 1; j <= MOST_PEERS; j++)
-		assert_int_equal(transfer_lane_access_set(access, &devices[0], &devices[j], true,
+		assert_int_equal(transfer_lane_access_set(&access, &devices[0], &devices[j], true,
 							  &err),
 				 STATUS_OK);
-	assert_int_equal(transfer_lane_access_set(access, &devices[0], &devices[PEERED - 1], true,
+	assert_int_equal(transfer_lane_access_set(&access, &devices[0], &devices[PEERED - 1], true,
 						  &err),
 			 STATUS_UNSUPPORTED);
 	for (int j = 1; j <= MOST_PEERS; j++)
 		assert_true(peers[0][j] && peers[j][0]);
 	assert_false(peers[PEERED - 1][0]);
-	transfer_lane_access_close(access);
+	transfer_lane_access_close(&access);
 	for (int i = 0; i < PEERED * PEERED; i++)
 		assert_false(peers[i / PEERED][i % PEERED]);
 }
@@ -461,39 +461,39 @@ static void test_few_peers_at_a_time(void **state)
 static void test_pool(void **state)
 {
 	struct fixture *f = *state;
-	struct pool *pool = transfer_lane_pool_open();
+	struct pool pool = { 0 };
 	struct buffer a, b;
 	struct error err = ERROR_NONE;
 	void *first;
 	int node;
 
-	assert_int_equal(transfer_lane_pool_take(pool, &a, f->devices[0], ALLOCATOR_PAGEABLE, 5000,
+	assert_int_equal(transfer_lane_pool_take(&pool, &a, f->devices[0], ALLOCATOR_PAGEABLE, 5000,
 						 &node, &err),
 			 STATUS_OK);
-	assert_int_equal(transfer_lane_pool_take(pool, &b, f->devices[0], ALLOCATOR_PAGEABLE, 5000,
+	assert_int_equal(transfer_lane_pool_take(&pool, &b, f->devices[0], ALLOCATOR_PAGEABLE, 5000,
 						 &node, &err),
 			 STATUS_OK);
 	assert_ptr_not_equal(a.memory, b.memory);
 	assert_int_equal(spy.live_blocks, 2);
 	first = a.memory;
-	transfer_lane_pool_give(pool, &a);
+	transfer_lane_pool_give(&pool, &a);
 	assert_null(a.memory);
-	transfer_lane_pool_give(pool, &a); /* twice does nothing */
-	assert_int_equal(transfer_lane_pool_take(pool, &a, f->devices[0], ALLOCATOR_PAGEABLE, 4000,
+	transfer_lane_pool_give(&pool, &a); /* twice does nothing */
+	assert_int_equal(transfer_lane_pool_take(&pool, &a, f->devices[0], ALLOCATOR_PAGEABLE, 4000,
 						 &node, &err),
 			 STATUS_OK);
 	assert_ptr_equal(a.memory, first);
 	assert_int_equal(a.bytes, 4000);
-	transfer_lane_pool_give(pool, &a);
-	assert_int_equal(transfer_lane_pool_take(pool, &a, f->devices[0], ALLOCATOR_PAGEABLE, 6000,
+	transfer_lane_pool_give(&pool, &a);
+	assert_int_equal(transfer_lane_pool_take(&pool, &a, f->devices[0], ALLOCATOR_PAGEABLE, 6000,
 						 &node, &err),
 			 STATUS_OK);
 	assert_int_equal(spy.live_blocks, 2);
-	transfer_lane_pool_empty(pool); /* both are lent */
+	transfer_lane_pool_empty(&pool); /* both are lent */
 	assert_int_equal(spy.live_blocks, 2);
-	transfer_lane_pool_give(pool, &a);
-	transfer_lane_pool_give(pool, &b);
-	transfer_lane_pool_close(pool);
+	transfer_lane_pool_give(&pool, &a);
+	transfer_lane_pool_give(&pool, &b);
+	transfer_lane_pool_close(&pool);
 	assert_int_equal(spy.live_blocks, 0);
 }
 
@@ -501,12 +501,12 @@ static void test_pool(void **state)
 static void test_borrowed_host_memory_is_the_hosts(void **state)
 {
 	struct fixture *f = *state;
-	struct pool *pool = transfer_lane_pool_open();
+	struct pool pool = { 0 };
 	unsigned capabilities[FIXTURE_DEVICES];
 	struct lane_plan plan = { .from = { f->devices[1], ALLOCATOR_DEVICE },
 				  .to = { f->devices[1], ALLOCATOR_PAGEABLE },
 				  .issuer = f->devices[1],
-				  .pool = pool,
+				  .pool = &pool,
 				  .bytes = 4096,
 				  .slots = 1,
 				  .seed = 1 };
@@ -520,18 +520,18 @@ static void test_borrowed_host_memory_is_the_hosts(void **state)
 		capabilities[i] = f->devices[i]->info.capabilities;
 		f->devices[i]->info.capabilities &= ~(unsigned)DEVICE_SHARES_HOST_MEMORY;
 	}
-	assert_int_equal(transfer_lane_pool_take(pool, &lent, f->devices[0], ALLOCATOR_PAGEABLE,
+	assert_int_equal(transfer_lane_pool_take(&pool, &lent, f->devices[0], ALLOCATOR_PAGEABLE,
 						 4096, &node, &err),
 			 STATUS_OK);
 	memory = lent.memory;
-	transfer_lane_pool_give(pool, &lent);
+	transfer_lane_pool_give(&pool, &lent);
 	assert_int_equal(lane_open(&lane, &plan, &err), STATUS_OK);
 	assert_ptr_equal(lane.to.memory, memory);
 	assert_ptr_equal(lane.to.device, f->devices[1]);
 	assert_int_equal(lane_verify(&lane, &err), STATUS_OK);
 	assert_int_equal(spy.peer_copies, 0);
 	lane_close(&lane);
-	transfer_lane_pool_close(pool);
+	transfer_lane_pool_close(&pool);
 	for (int i = 0; i < FIXTURE_DEVICES; i++)
 		f->devices[i]->info.capabilities = capabilities[i];
 }
@@ -541,33 +541,33 @@ static void test_borrowed_host_memory_is_the_hosts(void **state)
 static void test_pool_of_device_memory(void **state)
 {
 	struct fixture *f = *state;
-	struct pool *pool = transfer_lane_pool_open();
+	struct pool pool = { 0 };
 	uint64_t total = f->devices[0]->info.memory_bytes;
 	struct error err = ERROR_NONE;
 	struct buffer a, b;
 	void *kept;
 	int node;
 
-	assert_int_equal(transfer_lane_pool_take(pool, &a, f->devices[0], ALLOCATOR_DEVICE, 5000,
+	assert_int_equal(transfer_lane_pool_take(&pool, &a, f->devices[0], ALLOCATOR_DEVICE, 5000,
 						 &node, &err),
 			 STATUS_OK);
 	assert_int_equal(node, -1);
 	kept = a.memory;
-	transfer_lane_pool_give(pool, &a);
-	assert_int_equal(transfer_lane_pool_take(pool, &b, f->devices[1], ALLOCATOR_DEVICE, 5000,
+	transfer_lane_pool_give(&pool, &a);
+	assert_int_equal(transfer_lane_pool_take(&pool, &b, f->devices[1], ALLOCATOR_DEVICE, 5000,
 						 &node, &err),
 			 STATUS_OK);
 	assert_true(b.memory != kept);
-	assert_int_equal(transfer_lane_pool_take(pool, &a, f->devices[0], ALLOCATOR_DEVICE, 4000,
+	assert_int_equal(transfer_lane_pool_take(&pool, &a, f->devices[0], ALLOCATOR_DEVICE, 4000,
 						 &node, &err),
 			 STATUS_OK);
 	assert_ptr_equal(a.memory, kept);
 	f->devices[0]->info.memory_bytes = 16 * 4999;
-	transfer_lane_pool_give(pool, &a);
+	transfer_lane_pool_give(&pool, &a);
 	f->devices[0]->info.memory_bytes = total;
 	assert_int_equal(spy.live_blocks, 1);
-	transfer_lane_pool_give(pool, &b);
-	transfer_lane_pool_close(pool);
+	transfer_lane_pool_give(&pool, &b);
+	transfer_lane_pool_close(&pool);
 	assert_int_equal(spy.live_blocks, 0);
 }
 
@@ -585,7 +585,7 @@ static enum status refuse(struct device *device, enum allocator allocator, size_
 static void test_pool_gives_way(void **state)
 {
 	struct fixture *f = *state;
-	struct pool *pool = transfer_lane_pool_open();
+	struct pool pool = { 0 };
 	struct buffer a;
 	struct error err = ERROR_NONE;
 	int node;
@@ -593,30 +593,30 @@ static void test_pool_gives_way(void **state)
 	spy.table.memory_alloc = refuse;
 	refusals = 0;
 
-	assert_int_equal(transfer_lane_pool_take(pool, &a, f->devices[0], ALLOCATOR_PAGEABLE, 5000,
+	assert_int_equal(transfer_lane_pool_take(&pool, &a, f->devices[0], ALLOCATOR_PAGEABLE, 5000,
 						 &node, &err),
 			 STATUS_OK);
-	transfer_lane_pool_give(pool, &a);
+	transfer_lane_pool_give(&pool, &a);
 	refusals = 1;
-	assert_int_equal(transfer_lane_pool_take(pool, &a, f->devices[1], ALLOCATOR_PAGEABLE, 5000,
+	assert_int_equal(transfer_lane_pool_take(&pool, &a, f->devices[1], ALLOCATOR_PAGEABLE, 5000,
 						 &node, &err),
 			 STATUS_OK);
 	assert_int_equal(spy.live_blocks, 1);
-	transfer_lane_pool_give(pool, &a);
+	transfer_lane_pool_give(&pool, &a);
 	spy.fail_at = spy.calls + 1;
-	assert_int_equal(transfer_lane_pool_take(pool, &a, f->devices[0], ALLOCATOR_PAGEABLE, 5000,
+	assert_int_equal(transfer_lane_pool_take(&pool, &a, f->devices[0], ALLOCATOR_PAGEABLE, 5000,
 						 &node, &err),
 			 STATUS_DEVICE);
 	assert_int_equal(spy.live_blocks, 1);
-	transfer_lane_pool_empty(pool);
+	transfer_lane_pool_empty(&pool);
 	error_clear(&err);
 	spy.fail_at = spy.calls + 1;
-	assert_int_equal(transfer_lane_pool_take(pool, &a, f->devices[1], ALLOCATOR_PAGEABLE, 5000,
+	assert_int_equal(transfer_lane_pool_take(&pool, &a, f->devices[1], ALLOCATOR_PAGEABLE, 5000,
 						 &node, &err),
 			 STATUS_DEVICE);
 	assert_non_null(strstr(err.message, "told to fail"));
 	assert_null(a.memory);
-	transfer_lane_pool_close(pool);
+	transfer_lane_pool_close(&pool);
 }
 
 int main(void)
