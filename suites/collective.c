@@ -64,7 +64,7 @@ static enum status collective_verify(struct collective *c, struct world *world, 
 	uint64_t before = relay_pieces(c->communicator);
 
 	if (status == STATUS_OK)
-		status = world_agree(world, c->operation->enqueue(c, err), err);
+		status = world_agree(world, collective_data_enqueue(c, err), err);
 	c->copy_commands = (unsigned)(relay_pieces(c->communicator) - before) * RELAY_COMMANDS;
 	if (status == STATUS_OK)
 		status = world_agree(world, collective_data_check(c, err), err);
@@ -86,7 +86,7 @@ static enum status collective_enqueue_batch(const struct collective *c, unsigned
 					    struct error *err)
 {
 	for (unsigned i = 0; i < batch; i++)
-		if (c->operation->enqueue(c, err) != STATUS_OK)
+		if (collective_data_enqueue(c, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -145,7 +145,7 @@ static enum status collective_measure(struct run *run, struct timed_collective *
 			      .stream_count = 1,
 			      .commands = DIRECT_COMMANDS + c->copy_commands,
 			      .has_energy = true };
-	double factor = c->operation->bus_factor(c->ranks);
+	double factor = collective_data_bus_factor(c->operation, c->ranks);
 	const struct series *time;
 
 	if (strcmp(case_text_or(run->c, "launch", ""), "graph") == 0) {
@@ -163,17 +163,13 @@ static enum status collective_measure(struct run *run, struct timed_collective *
 	return STATUS_OK;
 }
 
-static void collective_note_size(struct run *run, const struct collective *c)
+static void collective_record_checks(struct run *run, const struct collective *c)
 {
 	char part[32];
 
 	if (c->bytes != (size_t)case_integer(run->c, "sizes"))
 		run_note(run, "The tensor has %zu bytes: %zu parts of %s.", c->bytes,
 			 c->bytes / c->part, units_size(c->part, part, sizeof(part)));
-}
-
-static void collective_note_verified(struct run *run, const struct collective *c)
-{
 	if (c->operation->reduces)
 		run_verified(run,
 			     "every element on every rank against double-precision sums of the "
@@ -184,18 +180,6 @@ static void collective_note_verified(struct run *run, const struct collective *c
 			     "every byte on every rank against the generated input, before and "
 			     "after timing",
 			     NAN, NAN);
-}
-
-/* Verifies the result of the timed operations or, if their sums are unknown, of a new one. */
-static enum status collective_verify_after(struct collective *c, struct world *world,
-					   struct error *err)
-{
-	enum status status;
-
-	if (!collective_repeats(c))
-		return collective_verify(c, world, "after", err);
-	status = world_agree(world, collective_data_check(c, err), err);
-	return status == STATUS_OK ? status : error_prefix(err, "after timing");
 }
 
 /* run() of struct suite. */
@@ -220,8 +204,14 @@ static enum status collective_run(struct run *run, struct error *err)
 		status = world_agree(run->world, collective_data_prepare(&c, err), err);
 	if (status == STATUS_OK)
 		status = collective_measure(run, &timed, err);
-	if (status == STATUS_OK)
-		status = collective_verify_after(&c, run->world, err);
+	/* Verifies the result of the timed operations or, if their sums are unknown, of a new one. */
+	if (status == STATUS_OK && !collective_repeats(&c)) {
+		status = collective_verify(&c, run->world, "after", err);
+	} else if (status == STATUS_OK) {
+		status = world_agree(run->world, collective_data_check(&c, err), err);
+		if (status != STATUS_OK)
+			error_prefix(err, "after timing");
+	}
 	if (status == STATUS_OK) {
 		enum transport transport = c.communicator->transport;
 
@@ -229,8 +219,7 @@ static enum status collective_run(struct run *run, struct error *err)
 		if (transport != TRANSPORT_AUTO)
 			run_add_path(run->result,
 				     xasprintf("transport: %s", transport_names[transport]));
-		collective_note_size(run, &c);
-		collective_note_verified(run, &c);
+		collective_record_checks(run, &c);
 	}
 	/* If the device or a rank is lost, waiting would not end; the process exits soon. */
 	if (status_loses_device(status))
@@ -267,8 +256,8 @@ static const struct key keys[] = {
 	  .list = true,
 	  .fallback = "out_of_place",
 	  .choices = placements,
-	  .help = "yes: the result overwrites the input (always for broadcast, never for send_recv "
-		  "and all_to_all); no: separate buffers" },
+	  .help = "in_place: the result overwrites the input (always for broadcast, never for "
+		  "send_recv and all_to_all); out_of_place: separate buffers" },
 	{ .name = "launch",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -429,16 +418,6 @@ static const struct aspect_row aspects[] = {
 	{ 0 },
 };
 
-static void *collective_open_sessions(void)
-{
-	return communicators_sessions_open();
-}
-
-static void collective_close_sessions(void *state)
-{
-	communicators_sessions_close(state);
-}
-
 static const struct sheet_row sheet[] = {
 	{ "collective.busbw", { "operation", "all_reduce" }, .quantity = "all_reduce" },
 	{ 0 },
@@ -460,6 +439,6 @@ const struct suite suite_collective = {
 	.groups = SUITE_OF_NODES,
 	.expand = collective_expand,
 	.run = collective_run,
-	.open_state = collective_open_sessions,
-	.close_state = collective_close_sessions,
+	.open_state = communicators_sessions_open,
+	.close_state = communicators_sessions_close,
 };

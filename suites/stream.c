@@ -174,13 +174,9 @@ static enum status stream_verify_elements(struct stream_case *c, struct error *e
 
 	if (a.operation == STREAM_WRITE)
 		a.seeds[0] = c->arguments.seed;
-	if (backend_copy(c->stream, c->sum.memory, &found, sizeof(found), err) != STATUS_OK ||
-	    backend_launch(c->stream, "check_stream", &a, err) != STATUS_OK ||
-	    backend_copy(c->stream, &found, c->sum.memory, sizeof(found), err) != STATUS_OK ||
-	    backend_stream_synchronize(c->stream, err) != STATUS_OK) {
-		backend_stream_synchronize(c->stream, NULL); /* enqueued work still uses `found` */
+	if (buffer_launch_check(c->stream, "check_stream", &a, c->sum.memory, &found, sizeof(found),
+				err) != STATUS_OK)
 		return err->status;
-	}
 	if (found.count == 0)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
@@ -331,7 +327,7 @@ static const struct key keys[] = {
 	  .type = KEY_CHOICE,
 	  .fallback = "best",
 	  .choices = choices,
-	  .help = "fastest: time all kernel variants and use the fastest; first: use the first "
+	  .help = "best: time all kernel variants and use the fastest; first: use the first "
 		  "variant" },
 	{ 0 },
 };

@@ -116,7 +116,7 @@ static enum status links_sum_over_ranks(const struct links *l, struct error *err
 	};
 
 	if (backend_memory_set(l->record.stream, c->to, 0xFF, c->bytes, err) != STATUS_OK ||
-	    c->operation->enqueue(c, err) != STATUS_OK)
+	    collective_data_enqueue(c, err) != STATUS_OK)
 		return err->status;
 	return backend_launch(l->record.stream, "check_reduction", &check, err);
 }

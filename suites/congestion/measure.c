@@ -202,7 +202,7 @@ static bool congestion_measure_is_incast(const struct congestion_side *s)
 static enum status congestion_measure_enqueue(const struct congestion_side *s, struct error *err)
 {
 	return congestion_measure_is_incast(s) ? congestion_measure_enqueue_incast(&s->c, err)
-					       : s->c.operation->enqueue(&s->c, err);
+					       : collective_data_enqueue(&s->c, err);
 }
 
 static enum status congestion_measure_check(struct congestion_side *s, struct error *err)
@@ -458,9 +458,11 @@ static enum status congestion_measure_sample_load(struct congestion_side *s, str
 						  double *seconds, struct error *err)
 {
 	const struct series *time;
-	double bytes = world_max(s->run->world, s->victim ? 0
-							  : s->c.operation->bus_factor(s->c.ranks) *
-								    (double)s->c.bytes);
+	double bytes =
+		world_max(s->run->world,
+			  s->victim ? 0
+				    : collective_data_bus_factor(s->c.operation, s->c.ranks) *
+					      (double)s->c.bytes);
 
 	w->launch = congestion_measure_launch_load;
 	if (run_sample(s->run, w, "congestion.load_time", &time, err) != STATUS_OK)

@@ -200,26 +200,15 @@ static void buffer_on_host(const struct buffer *b, size_t offset, size_t bytes, 
 	*found = d.found;
 }
 
-/*
- * The device checks the memory in place; its findings pass through device memory, which always
- * exists.
- */
-static enum status buffer_check_on_device(const struct buffer *b, const struct buffer *record,
-					  struct stream *stream, size_t offset, size_t bytes,
-					  uint64_t seed, struct fill_mismatch *found,
-					  struct error *err)
+enum status buffer_launch_check(struct stream *stream, const char *kernel, const void *arguments,
+				void *record, void *found, size_t bytes, struct error *err)
 {
-	struct check_fill_arguments arguments = { .memory = (const char *)b->memory + offset,
-						  .bytes = bytes,
-						  .first = offset,
-						  .seed = seed,
-						  .out = record->memory };
-	enum status status = backend_copy(stream, record->memory, found, sizeof(*found), err);
+	enum status status = backend_copy(stream, record, found, bytes, err);
 
 	if (status == STATUS_OK)
-		status = backend_launch(stream, "check_fill", &arguments, err);
+		status = backend_launch(stream, kernel, arguments, err);
 	if (status == STATUS_OK)
-		status = backend_copy(stream, found, record->memory, sizeof(*found), err);
+		status = backend_copy(stream, found, record, bytes, err);
 	if (status == STATUS_OK)
 		status = backend_stream_synchronize(stream, err);
 	if (status != STATUS_OK)
@@ -273,13 +262,18 @@ enum status buffer_check_by(const struct buffer *b, const struct buffer *record,
 			    struct error *err)
 {
 	struct fill_mismatch found = { 0, UINT64_MAX, 0, 0 };
+	struct check_fill_arguments arguments = { .memory = (const char *)b->memory + offset,
+						  .bytes = bytes,
+						  .first = offset,
+						  .seed = seed,
+						  .out = record->memory };
 	enum status status = STATUS_OK;
 
 	if (buffer_cpu_reads(b))
 		buffer_on_host(b, offset, bytes, seed, buffer_check_words, &found);
 	else
-		status =
-			buffer_check_on_device(b, record, stream, offset, bytes, seed, &found, err);
+		status = buffer_launch_check(stream, "check_fill", &arguments, record->memory,
+					     &found, sizeof(found), err);
 	if (status != STATUS_OK || found.count == 0)
 		return status;
 	return error_set(err, STATUS_MISMATCH,

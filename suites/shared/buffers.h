@@ -55,6 +55,13 @@ enum status buffer_check_by(const struct buffer *buffer, const struct buffer *re
 			    struct error *err);
 
 /*
+ * Launches a kernel whose `arguments` name `record`, device memory for its findings: copies the
+ * `bytes` at `found` there before, and back after it. Waits, even after a failure.
+ */
+enum status buffer_launch_check(struct stream *stream, const char *kernel, const void *arguments,
+				void *record, void *found, size_t bytes, struct error *err);
+
+/*
  * Compares the whole buffer with one byte, as set by backend_memory_set(). Device memory is copied
  * to the host in pieces. STATUS_MISMATCH names the first wrong byte and the number of wrong bytes.
  */

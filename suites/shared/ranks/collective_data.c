@@ -8,64 +8,6 @@
 const char *const operation_names[] = { "all_reduce", "all_gather", "reduce_scatter", "broadcast",
 					"reduce",     "send_recv",  "all_to_all",     NULL };
 
-/* Each element is sent once to be summed and once as the sum, except the rank's own part. */
-static double collective_data_bus_there_and_back(double n)
-{
-	return 2 * (n - 1) / n;
-}
-
-/* All except the rank's own part. */
-static double collective_data_all_but_one(double n)
-{
-	return (n - 1) / n;
-}
-
-static double collective_data_bus_factor_one(double n)
-{
-	(void)n;
-	return 1;
-}
-
-static size_t collective_data_elements(const struct collective *c, size_t bytes)
-{
-	return bytes / precision_bytes(c->precision);
-}
-
-static enum status collective_data_bus_enqueue_all_reduce(const struct collective *c,
-							  struct error *err)
-{
-	return backend_all_reduce(c->communicator, c->stream, c->to, c->from,
-				  collective_data_elements(c, c->bytes), c->precision, REDUCE_SUM,
-				  err);
-}
-
-static enum status collective_data_bus_enqueue_all_gather(const struct collective *c,
-							  struct error *err)
-{
-	return backend_all_gather(c->communicator, c->stream, c->to, c->from,
-				  collective_data_elements(c, c->part), c->precision, err);
-}
-
-static enum status collective_data_enqueue_reduce_scatter(const struct collective *c,
-							  struct error *err)
-{
-	return backend_reduce_scatter(c->communicator, c->stream, c->to, c->from,
-				      collective_data_elements(c, c->part), c->precision,
-				      REDUCE_SUM, err);
-}
-
-static enum status collective_data_enqueue_broadcast(const struct collective *c, struct error *err)
-{
-	return backend_broadcast(c->communicator, c->stream, c->to, c->bytes, COLLECTIVE_ROOT, err);
-}
-
-static enum status collective_data_bus_enqueue_reduce(const struct collective *c, struct error *err)
-{
-	return backend_reduce(c->communicator, c->stream, c->to, c->from,
-			      collective_data_elements(c, c->bytes), c->precision, REDUCE_SUM,
-			      COLLECTIVE_ROOT, err);
-}
-
 /* A ring: to the next rank, from the previous one. Ends a group that was begun. */
 static enum status collective_data_send_recv(const struct collective *c, struct error *err)
 {
@@ -83,40 +25,49 @@ static enum status collective_data_send_recv(const struct collective *c, struct 
 	return status;
 }
 
-static enum status collective_data_bus_enqueue_all_to_all(const struct collective *c,
-							  struct error *err)
+const struct operation operations[OPERATION_COUNT] = {
+	[ALL_REDUCE] = { .reduces = true, .trips = 2 },
+	[ALL_GATHER] = { .parts = true, .one_part_from = true, .trips = 1 },
+	[REDUCE_SCATTER] = { .parts = true, .reduces = true, .one_part_to = true, .trips = 1 },
+	[BROADCAST] = { .placements = IN_PLACE_ONLY },
+	[REDUCE] = { .reduces = true },
+	[SEND_RECV] = { .placements = OUT_OF_PLACE_ONLY },
+	[ALL_TO_ALL] = { .parts = true, .placements = OUT_OF_PLACE_ONLY, .trips = 1 },
+};
+
+double collective_data_bus_factor(const struct operation *operation, double ranks)
 {
-	return backend_all_to_all(c->communicator, c->stream, c->to, c->from,
-				  collective_data_elements(c, c->part), c->precision, err);
+	return operation->trips ? operation->trips * (ranks - 1) / ranks : 1;
 }
 
-const struct operation operations[OPERATION_COUNT] = {
-	[ALL_REDUCE] = { .reduces = true,
-			 .bus_factor = collective_data_bus_there_and_back,
-			 .enqueue = collective_data_bus_enqueue_all_reduce },
-	[ALL_GATHER] = { .parts = true,
-			 .one_part_from = true,
-			 .bus_factor = collective_data_all_but_one,
-			 .enqueue = collective_data_bus_enqueue_all_gather },
-	[REDUCE_SCATTER] = { .parts = true,
-			     .reduces = true,
-			     .one_part_to = true,
-			     .bus_factor = collective_data_all_but_one,
-			     .enqueue = collective_data_enqueue_reduce_scatter },
-	[BROADCAST] = { .placements = IN_PLACE_ONLY,
-			.bus_factor = collective_data_bus_factor_one,
-			.enqueue = collective_data_enqueue_broadcast },
-	[REDUCE] = { .reduces = true,
-		     .bus_factor = collective_data_bus_factor_one,
-		     .enqueue = collective_data_bus_enqueue_reduce },
-	[SEND_RECV] = { .placements = OUT_OF_PLACE_ONLY,
-			.bus_factor = collective_data_bus_factor_one,
-			.enqueue = collective_data_send_recv },
-	[ALL_TO_ALL] = { .parts = true,
-			 .placements = OUT_OF_PLACE_ONLY,
-			 .bus_factor = collective_data_all_but_one,
-			 .enqueue = collective_data_bus_enqueue_all_to_all },
-};
+enum status collective_data_enqueue(const struct collective *c, struct error *err)
+{
+	size_t element = precision_bytes(c->precision), all = c->bytes / element,
+	       part = c->part / element;
+
+	switch (c->kind) {
+	case ALL_REDUCE:
+		return backend_all_reduce(c->communicator, c->stream, c->to, c->from, all,
+					  c->precision, REDUCE_SUM, err);
+	case ALL_GATHER:
+		return backend_all_gather(c->communicator, c->stream, c->to, c->from, part,
+					  c->precision, err);
+	case REDUCE_SCATTER:
+		return backend_reduce_scatter(c->communicator, c->stream, c->to, c->from, part,
+					      c->precision, REDUCE_SUM, err);
+	case BROADCAST:
+		return backend_broadcast(c->communicator, c->stream, c->to, c->bytes,
+					 COLLECTIVE_ROOT, err);
+	case REDUCE:
+		return backend_reduce(c->communicator, c->stream, c->to, c->from, all, c->precision,
+				      REDUCE_SUM, COLLECTIVE_ROOT, err);
+	case SEND_RECV:
+		return collective_data_send_recv(c, err);
+	default:
+		return backend_all_to_all(c->communicator, c->stream, c->to, c->from, part,
+					  c->precision, err);
+	}
+}
 
 /* Parts start where every device can read and write at full speed. */
 #define ALIGNMENT 16
@@ -203,24 +154,6 @@ enum status collective_data_prepare(const struct collective *c, struct error *er
 	return backend_stream_synchronize(c->stream, err);
 }
 
-/* Runs a kernel that records its findings in device memory; copies `found` there and back. */
-static enum status collective_data_launch_check(const struct collective *c, const char *kernel,
-						const void *arguments, struct buffer *record,
-						void *found, size_t bytes, struct error *err)
-{
-	enum status status = backend_copy(c->stream, record->memory, found, bytes, err);
-
-	if (status == STATUS_OK)
-		status = backend_launch(c->stream, kernel, arguments, err);
-	if (status == STATUS_OK)
-		status = backend_copy(c->stream, found, record->memory, bytes, err);
-	if (status == STATUS_OK)
-		status = backend_stream_synchronize(c->stream, err);
-	else
-		backend_stream_synchronize(c->stream, NULL); /* enqueued work uses both */
-	return status;
-}
-
 static enum status collective_data_check_bits(const struct collective *c, struct buffer *record,
 					      const char *memory, struct data_piece piece,
 					      const char *what, struct error *err)
@@ -234,8 +167,8 @@ static enum status collective_data_check_bits(const struct collective *c, struct
 		.out = record->memory,
 	};
 
-	if (collective_data_launch_check(c, "check_fill", &check, record, &found, sizeof(found),
-					 err) != STATUS_OK)
+	if (buffer_launch_check(c->stream, "check_fill", &check, record->memory, &found,
+				sizeof(found), err) != STATUS_OK)
 		return err->status;
 	if (found.count == 0)
 		return STATUS_OK;
@@ -279,8 +212,8 @@ static enum status collective_data_check_sums(struct collective *c, struct buffe
 		.out = record->memory,
 	};
 
-	if (collective_data_launch_check(c, "check_reduction", &check, record, &found,
-					 sizeof(found), err) != STATUS_OK)
+	if (buffer_launch_check(c->stream, "check_reduction", &check, record->memory, &found,
+				sizeof(found), err) != STATUS_OK)
 		return err->status;
 	c->error = fmax(c->error, found.error);
 	if (found.count == 0)

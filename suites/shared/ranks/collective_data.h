@@ -31,21 +31,24 @@ extern const char *const operation_names[];
 
 enum placements { EITHER_PLACE, IN_PLACE_ONLY, OUT_OF_PLACE_ONLY };
 
-struct collective;
-
 struct operation {
 	bool parts;                      /* the tensor is divided into one part per rank */
 	bool reduces;                    /* sums over ranks; else it moves data unchanged */
 	bool one_part_from, one_part_to; /* that side has only one rank's part */
 	enum placements placements;
 	/*
-	 * Bytes that pass each device's link / bytes of the tensor: the factors of nccl-tests
-	 * (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md), for comparable values.
+	 * Times that each element passes a device's link, except those of the rank's own part: all
+	 * reductions send it once to be summed and once as the sum. 0: the whole tensor once.
 	 */
-	double (*bus_factor)(double ranks);
-	enum status (*enqueue)(const struct collective *c, struct error *err);
+	int trips;
 };
 extern const struct operation operations[OPERATION_COUNT];
+
+/*
+ * Bytes that pass each device's link / bytes of the tensor: the factors of nccl-tests
+ * (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md), for comparable values.
+ */
+double collective_data_bus_factor(const struct operation *operation, double ranks);
 
 /* One rank's side of one case. */
 struct collective {
@@ -88,6 +91,9 @@ size_t collective_data_bytes(const struct operation *operation, size_t size, int
 enum status collective_data_open(struct collective *c, struct error *err);
 /* Waits for enqueued work, which uses the memory. */
 void collective_data_close(struct collective *c);
+
+/* Enqueues the operation on the collective's stream. */
+enum status collective_data_enqueue(const struct collective *c, struct error *err);
 
 /* Fills `from`, poisons `to`, waits. In place, only the rank's own data. */
 enum status collective_data_prepare(const struct collective *c, struct error *err);

@@ -30,7 +30,7 @@ struct sessions {
 	size_t count, capacity;
 };
 
-struct sessions *communicators_sessions_open(void)
+void *communicators_sessions_open(void)
 {
 	return xcalloc(1, sizeof(struct sessions));
 }
@@ -45,8 +45,10 @@ static void communicators_sessions_close_one(struct sessions *all, size_t index)
 	memmove(s, s + 1, (all->count - index) * sizeof(*s));
 }
 
-void communicators_sessions_close(struct sessions *all)
+void communicators_sessions_close(void *sessions)
 {
+	struct sessions *all = sessions;
+
 	while (all->count > 0)
 		communicators_sessions_close_one(all, 0);
 	free(all->list);
@@ -83,7 +85,8 @@ communicators_session_find(struct sessions *all, struct device *device, struct w
 	*s = (struct collective_session){ .world = world->id, .asked = transport };
 	status = world_agree(world, backend_stream_create(device, false, &s->stream, err), err);
 	if (status == STATUS_OK)
-		status = communicators_join_world(device, world, &options, &s->communicator, err);
+		status = communicators_join_parts(device, world, &options, NULL, &s->communicator,
+						  err);
 	if (status == STATUS_OK)
 		return s;
 	communicators_sessions_close_one(all, all->count - 1);
@@ -210,11 +213,4 @@ enum status communicators_join_parts(struct device *device, struct world *world,
 		status = communicators_try_over(device, world, &tried, part_of, out, err);
 	}
 	return status;
-}
-
-enum status communicators_join_world(struct device *device, struct world *world,
-				     const struct communicator_options *options,
-				     struct communicator **out, struct error *err)
-{
-	return communicators_join_parts(device, world, options, NULL, out, err);
 }

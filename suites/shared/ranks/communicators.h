@@ -10,16 +10,10 @@
 #include "plan/plan.h"
 
 /*
- * One communicator for all ranks; collective. STATUS_UNSUPPORTED with the reason if they cannot use
- * the requested transport; AUTO: the first transport that every rank can use.
- */
-enum status communicators_join_world(struct device *device, struct world *world,
-				     const struct communicator_options *options,
-				     struct communicator **out, struct error *err);
-
-/*
  * One communicator per part: part_of[i] is that of rank i; NULL: all ranks form one part. *out is
  * that of this rank's part; all use the same transport. Collective over the world.
+ * STATUS_UNSUPPORTED with the reason if the ranks cannot use the requested transport; AUTO: the
+ * first transport that every rank can use.
  */
 enum status communicators_join_parts(struct device *device, struct world *world,
 				     const struct communicator_options *options, const int *part_of,
@@ -50,12 +44,13 @@ struct collective_session {
 /* The sessions of one rank; part of a suite's state. */
 struct sessions;
 
-struct sessions *communicators_sessions_open(void);
+/* open_state() and close_state() of a suite whose state are the sessions. */
+void *communicators_sessions_open(void);
 /*
  * Closes all of them; collective among the ranks that have one, because NCCL closes a communicator
  * collectively.
  */
-void communicators_sessions_close(struct sessions *sessions);
+void communicators_sessions_close(void *sessions);
 
 /*
  * The session of this world over the transport, opened by the first call; NULL on failure.

@@ -46,8 +46,8 @@ static enum status rank_team_open_world(struct rank_team *team, enum transport t
 	uint64_t before = rank_team_groups_free_memory(team->device), after;
 	const struct communicator_options options = { .transport = transport,
 						      .multiprocessors = team->multiprocessors };
-	enum status status =
-		communicators_join_world(team->device, team->world, &options, &team->all, err);
+	enum status status = communicators_join_parts(team->device, team->world, &options, NULL,
+						      &team->all, err);
 
 	if (status != STATUS_OK)
 		return status;
