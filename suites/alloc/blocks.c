@@ -1,11 +1,10 @@
-#include "suites/alloc/blocks.h"
+#include "suites/alloc/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "kernels/generator.h"
-#include "suites/alloc/alloc.h"
 
 #define CHUNK_BYTES ((uint64_t)1 << 30)
 /* Smallest amount that can be allocated separately. */
@@ -25,36 +24,33 @@ enum status alloc_blocks_free_bytes(struct device *device, uint64_t *out, struct
 	return backend_device_memory(device, out, &total, err);
 }
 
-static enum status alloc_blocks_memory_filler_take_chunk(struct memory_filler *filler,
-							 uint64_t bytes, struct error *err)
+enum status alloc_blocks_filler_take(struct memory_filler *filler, size_t bytes, struct error *err)
 {
 	void *memory;
 
-	if (backend_memory_alloc(filler->device, ALLOCATOR_DEVICE, bytes, NULL, &memory, err) !=
+	if (alloc_blocks_origin_get(&filler->origin, bytes, filler->stream, &memory, err) !=
 	    STATUS_OK)
 		return err->status;
 	ARRAY_GROW(filler->chunks, filler->count, filler->capacity);
-	ARRAY_GROW(filler->sizes, filler->count, filler->size_capacity);
-	filler->sizes[filler->count] = bytes;
-	filler->chunks[filler->count++] = memory;
+	filler->chunks[filler->count].memory = memory;
+	filler->chunks[filler->count++].bytes = bytes;
+	filler->bytes += bytes;
 	return STATUS_OK;
 }
 
-enum status alloc_blocks_memory_filler_leave(struct memory_filler *filler, struct device *device,
-					     uint64_t bytes, struct error *err)
+enum status alloc_blocks_filler_leave(struct memory_filler *filler, struct device *device,
+				      uint64_t bytes, struct error *err)
 {
 	uint64_t unused;
 
-	filler->device = device;
+	alloc_blocks_origin_open(&filler->origin, device, ALLOCATOR_DEVICE, 0);
 	if (alloc_blocks_free_bytes(device, &unused, err) != STATUS_OK)
 		return err->status;
 	while (unused >= bytes + UNIT_BYTES) {
-		uint64_t rest = (unused - bytes) / UNIT_BYTES * UNIT_BYTES;
-		uint64_t before = unused;
+		uint64_t rest = (unused - bytes) / UNIT_BYTES * UNIT_BYTES, before = unused;
 
-		if (alloc_blocks_memory_filler_take_chunk(filler,
-							  rest < CHUNK_BYTES ? rest : CHUNK_BYTES,
-							  err) != STATUS_OK ||
+		if (alloc_blocks_filler_take(filler, rest < CHUNK_BYTES ? rest : CHUNK_BYTES,
+					     err) != STATUS_OK ||
 		    alloc_blocks_free_bytes(device, &unused, err) != STATUS_OK)
 			return err->status;
 		if (unused >= before)
@@ -63,13 +59,16 @@ enum status alloc_blocks_memory_filler_leave(struct memory_filler *filler, struc
 	return STATUS_OK;
 }
 
-void alloc_blocks_memory_filler_free(struct memory_filler *filler)
+void alloc_blocks_filler_free(struct memory_filler *filler)
 {
-	for (size_t i = filler->count; i > 0; i--)
-		backend_memory_free(filler->device, ALLOCATOR_DEVICE, filler->chunks[i - 1],
-				    filler->sizes[i - 1], NULL, NULL);
+	if (filler->stream)
+		backend_stream_synchronize(filler->stream, NULL);
+	while (filler->count-- > 0)
+		alloc_blocks_origin_give(&filler->origin, filler->chunks[filler->count].memory,
+					 filler->chunks[filler->count].bytes, filler->stream, NULL);
+	if (filler->stream)
+		backend_stream_synchronize(filler->stream, NULL);
 	free(filler->chunks);
-	free(filler->sizes);
 	memset(filler, 0, sizeof(*filler));
 }
 
@@ -106,7 +105,9 @@ bool alloc_blocks_origin_is_own(int kind)
 void alloc_blocks_origin_open(struct origin *origin, struct device *device, int kind,
 			      uint64_t limit)
 {
-	*origin = (struct origin){ .device = device, .kind = kind };
+	*origin = (struct origin){ .device = device,
+				   .kind = kind,
+				   .on_device = alloc_blocks_origin_on_device(kind) };
 	if (kind == ORIGIN_ARENA)
 		origin->reservation = reservation_open(caching_source_device(device), limit);
 	else if (alloc_blocks_origin_is_own(kind))
@@ -205,16 +206,11 @@ enum status alloc_blocks_open(struct blocks *b, const struct run *run, int kind,
 	return alloc_blocks_release(b, err);
 }
 
-static enum status alloc_blocks_free_one(struct blocks *b, void *block, struct error *err)
-{
-	return alloc_blocks_origin_give(&b->origin, block, b->bytes, b->stream, err);
-}
-
 void alloc_blocks_close(struct blocks *b)
 {
 	if (b->stream) {
 		alloc_blocks_settle(b, NULL); /* nothing still uses the blocks to free */
-		alloc_blocks_free_one(b, b->current, NULL);
+		alloc_blocks_give(b, NULL);
 		alloc_blocks_release(b, NULL);
 	}
 	alloc_blocks_origin_close(&b->origin);
@@ -233,7 +229,7 @@ enum status alloc_blocks_give(struct blocks *b, struct error *err)
 	void *block = b->current;
 
 	b->current = NULL;
-	return alloc_blocks_free_one(b, block, err);
+	return alloc_blocks_origin_give(&b->origin, block, b->bytes, b->stream, err);
 }
 
 enum status alloc_blocks_settle(struct blocks *b, struct error *err)
@@ -241,23 +237,19 @@ enum status alloc_blocks_settle(struct blocks *b, struct error *err)
 	return backend_stream_synchronize(b->stream, err);
 }
 
-static enum status alloc_blocks_write_and_read(struct blocks *b, char *at, struct error *err)
-{
-	b->exchange.sent = generator_bits(b->seed, b->token++);
-	if (checked_blocks_exchange_write(b->stream, alloc_blocks_origin_on_device(b->origin.kind),
-					  at, &b->exchange, err) != STATUS_OK)
-		return err->status;
-	return checked_blocks_check_exchange(b->stream,
-					     alloc_blocks_origin_on_device(b->origin.kind), at,
-					     &b->exchange, err);
-}
-
 enum status alloc_blocks_use(struct blocks *b, struct error *err)
 {
-	if (alloc_blocks_write_and_read(b, b->current, err) != STATUS_OK)
-		return err->status;
-	return alloc_blocks_write_and_read(
-		b, (char *)b->current + checked_blocks_exchange_last(b->bytes), err);
+	for (int end = 0; end < 2; end++) {
+		char *at = (char *)b->current + (end ? checked_blocks_exchange_last(b->bytes) : 0);
+
+		b->exchange.sent = generator_bits(b->seed, b->token++);
+		if (checked_blocks_exchange_write(b->stream, b->origin.on_device, at, &b->exchange,
+						  err) != STATUS_OK ||
+		    checked_blocks_check_exchange(b->stream, b->origin.on_device, at, &b->exchange,
+						  err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
 }
 
 void alloc_blocks_hold(struct blocks *b)
@@ -271,7 +263,8 @@ enum status alloc_blocks_release(struct blocks *b, struct error *err)
 	enum status status = STATUS_OK;
 
 	while (b->held_count > 0) {
-		enum status freed = alloc_blocks_free_one(b, b->held[--b->held_count], err);
+		enum status freed = alloc_blocks_origin_give(&b->origin, b->held[--b->held_count],
+							     b->bytes, b->stream, err);
 
 		status = status == STATUS_OK ? freed : status;
 	}

@@ -15,7 +15,6 @@
 
 #include "base/units.h"
 #include "suites/alloc/alloc.h"
-#include "suites/alloc/blocks.h"
 
 /* Pairs per sample; the driver's queue has room for this many. */
 #define ROW_LONGEST 256
@@ -185,7 +184,7 @@ static enum status calls_fill_device(struct run *run, struct memory_filler *fill
 				 "at this fill level, %s has %s left, but the case needs %s",
 				 device->info.id, units_size(unused, left, sizeof(left)),
 				 units_size(run->c->device_bytes, needed, sizeof(needed)));
-	return alloc_blocks_memory_filler_leave(filler, device, unused, err);
+	return alloc_blocks_filler_leave(filler, device, unused, err);
 }
 
 enum status alloc_calls(struct run *run, enum alloc_operation operation, int kind,
@@ -204,6 +203,6 @@ enum status alloc_calls(struct run *run, enum alloc_operation operation, int kin
 	    alloc_calls_measure_latency(&a, err) == STATUS_OK)
 		run_verified(run, "both ends of every block, written and read back", NAN, NAN);
 	alloc_blocks_close(&a.blocks);
-	alloc_blocks_memory_filler_free(&filler);
+	alloc_blocks_filler_free(&filler);
 	return err->status;
 }

@@ -15,7 +15,6 @@
 #include "base/parallel.h"
 #include "kernels/generator.h"
 #include "suites/alloc/alloc.h"
-#include "suites/alloc/blocks.h"
 
 /* Pairs between two synchronisations, small enough for any stream's queue. */
 #define LARGEST_BATCH 256
@@ -27,10 +26,11 @@ struct contention_member {
 	struct contention *contention;
 	size_t number;
 	pthread_t thread;
-	struct stream *stream; /* for its own copies, never for the order of allocations */
 	struct error err;
-	void *held[CONTEND_HELD];
-	struct exchange ends[CONTEND_HELD][2];
+	/* for verification; its stream is for copies, never for the order of allocations */
+	struct checked_blocks source;
+	struct checked_block held[CONTEND_HELD];
+	size_t at; /* index of the block that is taken or given */
 };
 
 struct contention {
@@ -39,7 +39,6 @@ struct contention {
 	struct stream **order; /* streams that order the allocations */
 	struct contention_member *members;
 	size_t started; /* threads; the driving thread is member 0 */
-	uint64_t seed;
 	phase_fn *phase;
 	unsigned batch;
 	_Atomic unsigned round;
@@ -68,10 +67,23 @@ static enum status contention_alloc_free_pairs(struct contention *c, size_t thre
 	return STATUS_OK;
 }
 
-static char *alloc_contend_held_block_end(const struct contention *c,
-					  const struct contention_member *m, size_t i, int end)
+/* take() and give() of struct checked_blocks. */
+static enum status contention_take_block(void *state, size_t bytes, void **out, struct error *err)
 {
-	return (char *)m->held[i] + (end ? checked_blocks_exchange_last(c->bytes) : 0);
+	const struct contention_member *m = state;
+	struct stream *stream = contention_stream_of(m->contention, m->number, m->at);
+
+	if (alloc_blocks_origin_get(&m->contention->origin, bytes, stream, out, err) != STATUS_OK)
+		return err->status;
+	return backend_stream_synchronize(stream, err);
+}
+
+static enum status contention_give_block(void *state, void *memory, size_t bytes, struct error *err)
+{
+	const struct contention_member *m = state;
+
+	return alloc_blocks_origin_give(&m->contention->origin, memory, bytes,
+					contention_stream_of(m->contention, m->number, m->at), err);
 }
 
 /* First half of the verification: every thread holds blocks with patterns at both ends. */
@@ -79,63 +91,21 @@ static enum status contention_hold_blocks(struct contention *c, size_t thread, s
 {
 	struct contention_member *m = &c->members[thread];
 
-	for (size_t i = 0; i < CONTEND_HELD; i++) {
-		struct stream *stream = contention_stream_of(c, thread, i);
-
-		if (alloc_blocks_origin_get(&c->origin, c->bytes, stream, &m->held[i], err) !=
-			    STATUS_OK ||
-		    backend_stream_synchronize(stream, err) != STATUS_OK)
+	for (m->at = 0; m->at < CONTEND_HELD; m->at++)
+		if (checked_blocks_take(&m->source, &m->held[m->at], c->bytes, err) != STATUS_OK)
 			return err->status;
-		for (int end = 0; end < 2; end++) {
-			m->ends[i][end].sent =
-				generator_bits(c->seed,
-					       (thread * CONTEND_HELD + i) * 2 + (size_t)end);
-			/* The two ends of a one-word block coincide. */
-			if (end && alloc_contend_held_block_end(c, m, i, 1) ==
-					   alloc_contend_held_block_end(c, m, i, 0))
-				m->ends[i][0].sent = m->ends[i][1].sent;
-			if (checked_blocks_exchange_write(
-				    m->stream, alloc_blocks_origin_on_device(c->origin.kind),
-				    alloc_contend_held_block_end(c, m, i, end), &m->ends[i][end],
-				    err) != STATUS_OK)
-				return err->status;
-		}
-	}
-	return backend_stream_synchronize(m->stream, err);
-}
-
-/* Second half, after all have written: each block still contains its own thread's pattern. */
-static enum status contention_check_blocks(struct contention *c, size_t thread, struct error *err)
-{
-	struct contention_member *m = &c->members[thread];
-
-	for (size_t i = 0; i < CONTEND_HELD; i++)
-		for (int end = 0; end < 2; end++)
-			if (checked_blocks_check_exchange(
-				    m->stream, alloc_blocks_origin_on_device(c->origin.kind),
-				    alloc_contend_held_block_end(c, m, i, end), &m->ends[i][end],
-				    err) != STATUS_OK)
-				return err->status;
 	return STATUS_OK;
 }
 
-static enum status alloc_contend_give_held(struct contention *c, size_t thread, struct error *err)
+/* Second half, after all have written: each block still contains its own thread's pattern. */
+static enum status contention_free_blocks(struct contention *c, size_t thread, struct error *err)
 {
 	struct contention_member *m = &c->members[thread];
-	enum status status = STATUS_OK;
 
-	for (size_t i = 0; i < CONTEND_HELD; i++) {
-		struct stream *stream = contention_stream_of(c, thread, i);
-		void *memory = m->held[i];
-
-		m->held[i] = NULL;
-		if (status == STATUS_OK)
-			status =
-				alloc_blocks_origin_give(&c->origin, memory, c->bytes, stream, err);
-		else
-			alloc_blocks_origin_give(&c->origin, memory, c->bytes, stream, NULL);
-	}
-	return status;
+	for (m->at = 0; m->at < CONTEND_HELD; m->at++)
+		if (checked_blocks_give(&m->source, &m->held[m->at], err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
 }
 
 static void contention_run_phase(struct contention *c, size_t thread)
@@ -208,7 +178,7 @@ static enum status contention_check_apart(const struct contention *c, struct err
 	enum status status = STATUS_OK;
 
 	for (size_t i = 0; i < count; i++)
-		at[i] = (uintptr_t)c->members[i / CONTEND_HELD].held[i % CONTEND_HELD];
+		at[i] = (uintptr_t)c->members[i / CONTEND_HELD].held[i % CONTEND_HELD].memory;
 	qsort(at, count, sizeof(*at), contention_by_address);
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
 		if (at[i] - at[i - 1] < c->bytes)
@@ -224,8 +194,7 @@ static enum status contention_verify(struct contention *c, struct error *err)
 {
 	if (contention_run_together(c, contention_hold_blocks, err) == STATUS_OK &&
 	    contention_check_apart(c, err) == STATUS_OK &&
-	    contention_run_together(c, contention_check_blocks, err) == STATUS_OK &&
-	    contention_run_together(c, alloc_contend_give_held, err) == STATUS_OK)
+	    contention_run_together(c, contention_free_blocks, err) == STATUS_OK)
 		contention_synchronize(c, err);
 	return err->status;
 }
@@ -266,9 +235,18 @@ static enum status open_contention(struct contention *c, struct run *run, int ki
 		if (backend_stream_create(device, false, &c->order[i], err) != STATUS_OK)
 			return err->status;
 	for (size_t i = 0; i < c->threads; i++) {
-		c->members[i].contention = c;
-		c->members[i].number = i;
-		if (backend_stream_create(device, false, &c->members[i].stream, err) != STATUS_OK)
+		struct contention_member *m = &c->members[i];
+
+		m->contention = c;
+		m->number = i;
+		m->source = (struct checked_blocks){ .state = m,
+						     .take = contention_take_block,
+						     .give = contention_give_block,
+						     .on_device = c->origin.on_device,
+						     .seed = run->seed,
+						     /* the patterns differ between threads */
+						     .token = (uint64_t)i << 32 };
+		if (backend_stream_create(device, false, &m->source.stream, err) != STATUS_OK)
 			return err->status;
 	}
 	/* The driving thread must make the first allocation of a kind (device/backend.h). */
@@ -294,14 +272,14 @@ static void close_contention(struct contention *c)
 	for (size_t i = 1; i <= c->started; i++)
 		pthread_join(c->members[i].thread, NULL);
 	for (size_t i = 0; i < c->threads; i++) {
-		if (c->members[i].stream)
-			backend_stream_synchronize(c->members[i].stream, NULL);
-		for (size_t k = 0; k < CONTEND_HELD; k++)
-			if (c->members[i].held[k])
-				alloc_blocks_origin_give(&c->origin, c->members[i].held[k],
-							 c->bytes, contention_stream_of(c, i, k),
-							 NULL);
-		backend_stream_destroy(c->members[i].stream);
+		struct contention_member *m = &c->members[i];
+
+		if (m->source.stream)
+			backend_stream_synchronize(m->source.stream, NULL);
+		for (m->at = 0; m->at < CONTEND_HELD; m->at++)
+			if (m->held[m->at].memory)
+				contention_give_block(m, m->held[m->at].memory, c->bytes, NULL);
+		backend_stream_destroy(m->source.stream);
 	}
 	for (size_t i = 0; i < c->streams; i++)
 		if (c->order[i])
@@ -321,7 +299,6 @@ enum status alloc_contend(struct run *run, int kind, struct error *err)
 		.bytes = (size_t)case_integer(run->c, "sizes"),
 		.threads = (size_t)case_integer(run->c, "threads"),
 		.streams = pool ? (size_t)case_integer(run->c, "streams") : 1,
-		.seed = run->seed,
 	};
 
 	c.order = xcalloc(c.streams, sizeof(struct stream *));

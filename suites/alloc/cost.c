@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "device/limits.h"
 #include "suites/alloc/alloc.h"
-#include "suites/alloc/blocks.h"
 
 #define LOOKED_AT_BYTES ((uint64_t)128 << 20)
 #define MOST_BLOCKS 4096
@@ -44,7 +43,7 @@ static enum status cost_read_memory(struct cost *c, int64_t *taken, struct error
 	bool shared = c->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY;
 	uint64_t unused;
 
-	if (shared || !alloc_blocks_origin_on_device(c->origin.kind)) {
+	if (shared || !c->origin.on_device) {
 		*taken = (int64_t)device_limits_memory_resident();
 		return STATUS_OK;
 	}
@@ -62,15 +61,13 @@ static enum status cost_take_block(struct cost *c, struct error *err)
 	if (alloc_blocks_origin_get(&c->origin, c->bytes, c->stream, &block, err) != STATUS_OK)
 		return err->status;
 	c->blocks[c->held++] = block;
-	if (alloc_blocks_origin_on_device(c->origin.kind) &&
+	if (c->origin.on_device &&
 	    backend_memory_set(c->stream, block, 0x5A, c->bytes, err) != STATUS_OK)
 		return err->status;
-	for (size_t at = 0; !alloc_blocks_origin_on_device(c->origin.kind) && at < c->bytes;
-	     at += 4096)
+	for (size_t at = 0; !c->origin.on_device && at < c->bytes; at += 4096)
 		((volatile char *)block)[at] = 0x5A;
 	x->sent = c->run->seed ^ (uintptr_t)block;
-	return checked_blocks_exchange_write(c->stream,
-					     alloc_blocks_origin_on_device(c->origin.kind),
+	return checked_blocks_exchange_write(c->stream, c->origin.on_device,
 					     (char *)block + checked_blocks_exchange_last(c->bytes),
 					     x, err);
 }
@@ -78,8 +75,7 @@ static enum status cost_take_block(struct cost *c, struct error *err)
 static enum status cost_check_all(struct cost *c, struct error *err)
 {
 	for (size_t i = 0; i < c->held; i++)
-		if (checked_blocks_check_exchange(c->stream,
-						  alloc_blocks_origin_on_device(c->origin.kind),
+		if (checked_blocks_check_exchange(c->stream, c->origin.on_device,
 						  (char *)c->blocks[i] +
 							  checked_blocks_exchange_last(c->bytes),
 						  &c->ends[i], err) != STATUS_OK)

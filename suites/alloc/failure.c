@@ -8,7 +8,6 @@
 #include "kernels/generator.h"
 #include "kernels/memory/fill.h"
 #include "suites/alloc/alloc.h"
-#include "suites/alloc/blocks.h"
 #include "suites/shared/buffers.h"
 
 /* Memory that the driver may keep after the first failure; more counts as lost. */
@@ -18,25 +17,6 @@
 #define SMALLEST_PIECE ((uint64_t)2 << 20)
 /* Size of repeated requests to a full device. */
 #define REFUSED_BYTES ((size_t)128 << 20)
-
-/*
- * Twice the device's memory, which its driver actually tries to allocate. The operating system
- * overcommits its memory and kills the process later, so there the size exceeds the address space.
- */
-static enum status failure_impossible_size(struct device *device, int kind, size_t *bytes,
-					   struct error *err)
-{
-	uint64_t unused, total;
-
-	*bytes = (size_t)1 << 50;
-	if (!alloc_blocks_origin_on_device(kind) ||
-	    device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
-		return STATUS_OK;
-	if (backend_device_memory(device, &unused, &total, err) != STATUS_OK)
-		return err->status;
-	*bytes = 2 * total;
-	return STATUS_OK;
-}
 
 static enum status failure_launch_fail(void *state, unsigned batch, struct error *err)
 {
@@ -133,7 +113,7 @@ static enum status alloc_failure_free_now(struct blocks *b, int64_t *out, struct
 	uint64_t unused;
 
 	*out = -1;
-	if (!alloc_blocks_origin_on_device(b->origin.kind))
+	if (!b->origin.on_device)
 		return STATUS_OK;
 	if (alloc_blocks_origin_trim(&b->origin, err) != STATUS_OK)
 		return err->status;
@@ -184,79 +164,70 @@ enum status alloc_failure(struct run *run, int kind, struct error *err)
 	struct device *device = run->devices[0];
 	struct blocks b = { 0 };
 	int64_t before = -1;
-	size_t bytes;
+	uint64_t unused, total;
+	size_t bytes = (size_t)1 << 50;
 
-	if (failure_impossible_size(device, kind, &bytes, err) != STATUS_OK)
-		return err->status;
+	/*
+	 * Twice the device's memory, which its driver actually tries to allocate. The operating
+	 * system overcommits its memory and kills the process later, so there the size exceeds the
+	 * address space.
+	 */
+	if (alloc_blocks_origin_on_device(kind) &&
+	    !(device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)) {
+		if (backend_device_memory(device, &unused, &total, err) != STATUS_OK)
+			return err->status;
+		bytes = 2 * total;
+	}
+	/* The first use takes memory that is not part of the failure. */
 	if (alloc_blocks_open(&b, run, kind, bytes, alloc_blocks_limit(run, kind), err) ==
 		    STATUS_OK &&
 	    failure_use_memory(&b, err) == STATUS_OK &&
-	    alloc_failure_free_now(&b, &before, err) == STATUS_OK) {
-		/* The first use took memory that is not part of the failure. */
-		if (measure_failure(run, &b, err) == STATUS_OK &&
-		    alloc_failure_record_recovered(run, &b, before, err) == STATUS_OK)
-			run_verified(run,
-				     "memory allocated after the failure, filled and read back",
-				     NAN, NAN);
-	}
+	    alloc_failure_free_now(&b, &before, err) == STATUS_OK &&
+	    measure_failure(run, &b, err) == STATUS_OK &&
+	    alloc_failure_record_recovered(run, &b, before, err) == STATUS_OK)
+		run_verified(run, "memory allocated after the failure, filled and read back", NAN,
+			     NAN);
 	alloc_blocks_close(&b);
 	return err->status;
 }
 
-struct memory_filling {
-	void **pieces;
-	size_t *sizes;
-	size_t count, capacity, size_capacity;
-	uint64_t bytes;
-};
-
 /* Allocates ever smaller pieces until even the smallest is refused. */
-static enum status failure_fill_up(struct blocks *b, uint64_t piece, struct memory_filling *f,
-				   struct error *err)
+static enum status failure_fill_up(uint64_t piece, struct memory_filler *filler, struct error *err)
 {
 	while (piece >= SMALLEST_PIECE) {
 		struct error refused = ERROR_NONE;
-		void *memory;
-		enum status status =
-			alloc_blocks_origin_get(&b->origin, piece, b->stream, &memory, &refused);
+		enum status status = alloc_blocks_filler_take(filler, piece, &refused);
 
-		if (status == STATUS_NO_MEMORY) {
+		if (status == STATUS_NO_MEMORY)
 			piece = piece / 2 / SMALLEST_PIECE * SMALLEST_PIECE;
-			continue;
-		}
-		if (status != STATUS_OK)
+		else if (status != STATUS_OK)
 			return error_set(err, status, "%s", refused.message);
-		ARRAY_GROW(f->pieces, f->count, f->capacity);
-		ARRAY_GROW(f->sizes, f->count, f->size_capacity);
-		f->sizes[f->count] = piece;
-		f->pieces[f->count++] = memory;
-		f->bytes += piece;
 	}
-	return backend_stream_synchronize(b->stream, err);
+	return backend_stream_synchronize(filler->stream, err);
 }
 
 /* A full device still computes in allocated memory. */
-static enum status alloc_failure_works_when_full(struct blocks *b, const struct memory_filling *f,
+static enum status alloc_failure_works_when_full(struct blocks *b, const struct memory_filler *f,
 						 struct error *err)
 {
 	struct error broken = ERROR_NONE;
 
 	if (f->count == 0)
 		return error_set(err, STATUS_UNSUPPORTED, "even the smallest allocation failed");
-	if (failure_kernel_works(b->stream, b->origin.kind, f->pieces[0], FAILURE_AFTERWARDS_BYTES,
-				 b->seed, &broken) == STATUS_OK)
+	if (failure_kernel_works(b->stream, b->origin.kind, f->chunks[0].memory,
+				 FAILURE_AFTERWARDS_BYTES, b->seed, &broken) == STATUS_OK)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
 			 "the device does not work while its memory is full: %s", broken.message);
 }
 
 static enum status alloc_failure_exhaust_device(struct run *run, struct blocks *b, int64_t before,
-						struct memory_filling *f, struct error *err)
+						struct memory_filler *f, struct error *err)
 {
 	uint64_t piece = (uint64_t)before / PIECES / SMALLEST_PIECE * SMALLEST_PIECE;
 
-	if (failure_fill_up(b, piece > SMALLEST_PIECE ? piece : SMALLEST_PIECE, f, err) !=
-		    STATUS_OK ||
+	*f = (struct memory_filler){ .origin = b->origin, .stream = b->stream };
+	if (failure_fill_up(piece > SMALLEST_PIECE ? piece : SMALLEST_PIECE, f, err) != STATUS_OK ||
 	    alloc_failure_works_when_full(b, f, err) != STATUS_OK ||
 	    measure_failure(run, b, err) != STATUS_OK)
 		return err->status;
@@ -268,7 +239,7 @@ static enum status alloc_failure_exhaust_device(struct run *run, struct blocks *
 enum status alloc_failure_exhaust(struct run *run, int kind, struct error *err)
 {
 	struct blocks b = { 0 };
-	struct memory_filling filling = { 0 };
+	struct memory_filler filler = { 0 };
 	uint64_t unused, limit;
 	int64_t before = -1;
 
@@ -280,18 +251,8 @@ enum status alloc_failure_exhaust(struct run *run, int kind, struct error *err)
 	if (alloc_blocks_open(&b, run, kind, REFUSED_BYTES, limit, err) == STATUS_OK &&
 	    failure_use_memory(&b, err) == STATUS_OK &&
 	    alloc_failure_free_now(&b, &before, err) == STATUS_OK)
-		alloc_failure_exhaust_device(run, &b, before, &filling, err);
-	if (b.stream)
-		backend_stream_synchronize(b.stream, NULL);
-	while (filling.count > 0) {
-		filling.count--;
-		alloc_blocks_origin_give(&b.origin, filling.pieces[filling.count],
-					 filling.sizes[filling.count], b.stream, NULL);
-	}
-	if (b.stream)
-		backend_stream_synchronize(b.stream, NULL);
-	free(filling.pieces);
-	free(filling.sizes);
+		alloc_failure_exhaust_device(run, &b, before, &filler, err);
+	alloc_blocks_filler_free(&filler);
 	if (err->status == STATUS_OK &&
 	    alloc_failure_record_recovered(run, &b, before, err) == STATUS_OK)
 		run_verified(run,

@@ -16,7 +16,6 @@
 
 #include "base/memory.h"
 #include "suites/alloc/alloc.h"
-#include "suites/alloc/blocks.h"
 #include "suites/shared/checked_blocks.h"
 
 /* Bisection step: 1024 steps are the span. */
@@ -115,70 +114,48 @@ static enum status fragment_checkerboards(struct fragment *f, struct error *err)
 	return err->status;
 }
 
-static enum status fragment_alternate_batches(struct fragment *f, struct error *err)
+/* Requests of consecutive steps, alternately on each of the logical devices. */
+struct replay {
+	struct alloc_heap *heaps;
+	size_t *steps; /* of each */
+	size_t count;
+};
+
+/* Does not access the memory. */
+static enum status fragment_replay_step(struct alloc_heap *h, size_t step, struct error *err)
 {
-	for (size_t step = 0; step < STEPS; step++)
-		for (size_t d = 0; d < f->count; d++)
-			if (alloc_fragment_train_step(&f->heaps[d], step, err) != STATUS_OK)
+	struct stream *stream = h->blocks.stream;
+	void *blocks[LAYERS];
+	size_t done = 0;
+
+	while (done < LAYERS &&
+	       alloc_blocks_origin_get(&h->origin, fragment_activation_bytes(h, step, done), stream,
+				       &blocks[done], err) == STATUS_OK)
+		done++;
+	for (size_t l = done; l-- > 0;)
+		alloc_blocks_origin_give(&h->origin, blocks[l],
+					 fragment_activation_bytes(h, step, l), stream,
+					 done == LAYERS ? err : NULL);
+	return err->status;
+}
+
+static enum status fragment_launch_steps(void *state, unsigned batch, struct error *err)
+{
+	struct replay *r = state;
+
+	for (unsigned i = 0; i < batch; i++)
+		for (size_t d = 0; d < r->count; d++)
+			if (fragment_replay_step(&r->heaps[d], r->steps[d]++, err) != STATUS_OK)
 				return err->status;
 	return STATUS_OK;
 }
 
-struct replay {
-	struct alloc_heap *heap;
-	size_t step;
-};
-
-/* Requests of consecutive steps, without accessing the memory. */
-static enum status fragment_launch_step(void *state, unsigned batch, struct error *err)
-{
-	struct replay *r = state;
-	struct stream *stream = r->heap->blocks.stream;
-	void *blocks[LAYERS];
-
-	for (unsigned i = 0; i < batch; i++, r->step++) {
-		size_t done = 0;
-
-		while (done < LAYERS &&
-		       alloc_blocks_origin_get(&r->heap->origin,
-					       fragment_activation_bytes(r->heap, r->step, done),
-					       stream, &blocks[done], err) == STATUS_OK)
-			done++;
-		for (size_t l = done; l-- > 0;)
-			alloc_blocks_origin_give(&r->heap->origin, blocks[l],
-						 fragment_activation_bytes(r->heap, r->step, l),
-						 stream, done == LAYERS ? err : NULL);
-		if (err->status != STATUS_OK)
-			return err->status;
-	}
-	return STATUS_OK;
-}
-
-static enum status fragment_finish_step(void *state, struct error *err)
+static enum status fragment_finish_steps(void *state, struct error *err)
 {
 	const struct replay *r = state;
 
-	return backend_stream_synchronize(r->heap->blocks.stream, err);
-}
-
-/* Alternates steps of both logical devices. */
-static enum status fragment_launch_both(void *state, unsigned batch, struct error *err)
-{
-	struct replay *replays = state;
-
-	for (unsigned i = 0; i < batch; i++)
-		for (size_t d = 0; d < DEVICES_MOST; d++)
-			if (fragment_launch_step(&replays[d], 1, err) != STATUS_OK)
-				return err->status;
-	return STATUS_OK;
-}
-
-static enum status fragment_finish_both(void *state, struct error *err)
-{
-	struct replay *replays = state;
-
-	for (size_t d = 0; d < DEVICES_MOST; d++)
-		if (fragment_finish_step(&replays[d], err) != STATUS_OK)
+	for (size_t d = 0; d < r->count; d++)
+		if (backend_stream_synchronize(r->heaps[d].blocks.stream, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -195,11 +172,11 @@ static uint64_t fragment_reserved_by_all(const struct fragment *f)
 /* Time of a step's requests in memory fragmented by earlier steps. */
 static enum status fragment_time_steps(struct fragment *f, struct error *err)
 {
-	struct replay replays[DEVICES_MOST] = { { .heap = &f->heaps[0] },
-						{ .heap = &f->heaps[1] } };
-	struct workload w = { .state = replays,
-			      .launch = fragment_launch_step,
-			      .finish = fragment_finish_step,
+	size_t steps[DEVICES_MOST] = { 0 };
+	struct replay first = { f->heaps, steps, 1 }, all = { f->heaps, steps, f->count };
+	struct workload w = { .state = &first,
+			      .launch = fragment_launch_steps,
+			      .finish = fragment_finish_steps,
 			      .clock = CLOCK_HOST,
 			      .max_batch = ARRAY_SIZE(batches),
 			      .no_gate = true };
@@ -213,8 +190,7 @@ static enum status fragment_time_steps(struct fragment *f, struct error *err)
 		struct workload workloads[] = { w, w };
 		const struct series *series[3];
 
-		workloads[0].launch = fragment_launch_both;
-		workloads[0].finish = fragment_finish_both;
+		workloads[0].state = &all;
 		if (run_sample_interleaved(f->run, workloads, names, series, err) != STATUS_OK)
 			return err->status;
 		run_scaled(f->run, names[0], 1.0 / DEVICES_MOST, series[0]);
@@ -323,7 +299,7 @@ static enum status alloc_fragment_open_heap(struct alloc_heap *h, int kind, stru
 				 "this memory.");
 	return shared || alloc_blocks_origin_is_own(kind)
 		       ? STATUS_OK
-		       : alloc_blocks_memory_filler_leave(&h->filler, device, h->limit, err);
+		       : alloc_blocks_filler_leave(&h->filler, device, h->limit, err);
 }
 
 static void alloc_fragment_close_heap(struct alloc_heap *h)
@@ -339,7 +315,7 @@ static void alloc_fragment_close_heap(struct alloc_heap *h)
 	if (h->origin.device)
 		alloc_blocks_origin_trim(&h->origin, NULL);
 	alloc_blocks_origin_close(&h->origin);
-	alloc_blocks_memory_filler_free(&h->filler);
+	alloc_blocks_filler_free(&h->filler);
 	backend_stream_destroy(h->blocks.stream);
 }
 
@@ -352,7 +328,7 @@ enum status alloc_fragment(struct run *run, int kind, struct error *err)
 
 	f->run = run;
 	f->count = (size_t)case_integer(run->c, "logical_devices");
-	span = (uint64_t)section_setting(f->run->c->section, "span")->values[0].integer;
+	span = (uint64_t)section_integer(run->c->section, "span");
 	for (size_t d = 0; d < f->count; d++) {
 		f->heaps[d].run = f->run;
 		f->heaps[d].span = span;
@@ -360,10 +336,11 @@ enum status alloc_fragment(struct run *run, int kind, struct error *err)
 		if (alloc_fragment_open_heap(&f->heaps[d], kind, err) != STATUS_OK)
 			break;
 	}
-	if (err->status == STATUS_OK &&
-	    (checkered ? fragment_checkerboards(f, err) : fragment_alternate_batches(f, err)) ==
-		    STATUS_OK &&
-	    (checkered || fragment_time_steps(f, err) == STATUS_OK) &&
+	if (checkered && err->status == STATUS_OK)
+		fragment_checkerboards(f, err);
+	for (size_t i = 0; !checkered && i < STEPS * f->count && err->status == STATUS_OK; i++)
+		alloc_fragment_train_step(&f->heaps[i % f->count], i / f->count, err);
+	if (err->status == STATUS_OK && (checkered || fragment_time_steps(f, err) == STATUS_OK) &&
 	    fragment_measure(f, err) == STATUS_OK)
 		run_verified(run, "both ends of every block, read back before it is freed", NAN,
 			     NAN);

@@ -13,7 +13,6 @@
 #include "base/units.h"
 #include "kernels/generator.h"
 #include "suites/alloc/alloc.h"
-#include "suites/alloc/blocks.h"
 
 struct grower {
 	struct run *run;
@@ -61,8 +60,7 @@ static enum status growth_mark(struct grower *g, size_t from, size_t to, struct 
 		struct exchange *x = &g->marks[at / g->step];
 
 		x->sent = generator_bits(g->run->seed, at);
-		if (checked_blocks_exchange_write(g->stream,
-						  alloc_blocks_origin_on_device(g->origin.kind),
+		if (checked_blocks_exchange_write(g->stream, g->origin.on_device,
 						  growth_start_of(g) + at, x, err) != STATUS_OK)
 			return err->status;
 	}
@@ -96,24 +94,15 @@ static enum status growth_move_to(struct grower *g, size_t bytes, struct error *
 	return alloc_blocks_origin_give(&g->origin, old, before, g->stream, err);
 }
 
-static size_t alloc_grow_capacity_for(const struct grower *g, size_t bytes)
-{
-	size_t capacity = g->step;
-
-	if (g->method == GROWTH_ONCE)
-		return g->final;
-	if (g->method == GROWTH_COPY)
-		return bytes;
-	while (capacity < bytes)
-		capacity *= 2;
-	return capacity;
-}
-
 static enum status grow_by_moving(struct grower *g, struct error *err)
 {
 	for (size_t bytes = g->step; bytes <= g->final; bytes += g->step) {
-		size_t capacity = alloc_grow_capacity_for(g, bytes);
+		size_t capacity = g->method == GROWTH_ONCE   ? g->final
+				  : g->method == GROWTH_COPY ? bytes
+							     : g->step;
 
+		while (capacity < bytes) /* GROWTH_DOUBLE */
+			capacity *= 2;
 		if (capacity > g->bytes && growth_move_to(g, capacity, err) != STATUS_OK)
 			return err->status;
 		if (growth_mark(g, bytes - g->step, bytes, err) != STATUS_OK)
@@ -178,9 +167,9 @@ static enum status growth_verify(struct grower *g, struct error *err)
 	status = growth_launch(g, 1, err);
 	if (status == STATUS_OK)
 		for (size_t at = 0; at < g->final && status == STATUS_OK; at += g->step)
-			status = checked_blocks_check_exchange(
-				g->stream, alloc_blocks_origin_on_device(g->origin.kind),
-				growth_start_of(g) + at, &g->marks[at / g->step], err);
+			status = checked_blocks_check_exchange(g->stream, g->origin.on_device,
+							       growth_start_of(g) + at,
+							       &g->marks[at / g->step], err);
 	backend_stream_synchronize(g->stream, NULL);
 	if (growth_finish(g, &freed) != STATUS_OK && status == STATUS_OK)
 		status = error_set(err, freed.status, "%s", freed.message);
@@ -228,7 +217,7 @@ enum status alloc_grow(struct run *run, int kind, struct error *err)
 			    .method = (enum alloc_growth)case_integer(run->c, "growths") };
 
 	g.final = (size_t)case_integer(run->c, "sizes");
-	g.step = g.final / (size_t)section_setting(run->c->section, "steps")->values[0].integer;
+	g.step = g.final / (size_t)section_integer(run->c->section, "steps");
 	alloc_blocks_origin_open(&g.origin, run->devices[0], kind, alloc_blocks_limit(run, kind));
 	if (growth_check_steps(&g, err) == STATUS_OK &&
 	    backend_stream_create(run->devices[0], false, &g.stream, err) == STATUS_OK &&

@@ -1,8 +1,8 @@
 /* Valid combinations of the axes, with the time and memory of each case. */
+#include "base/memory.h"
 #include "plan/plan.h"
 
 #include "suites/alloc/alloc.h"
-#include "suites/alloc/blocks.h"
 #include "suites/shared/buffers.h"
 #include "suites/shared/estimate.h"
 
@@ -40,7 +40,7 @@ static bool alloc_plan_drop_axes(struct plan_case *point, enum alloc_operation o
 	bool pool = kind == ALLOCATOR_POOL || kind == ALLOCATOR_POOL_RELEASE;
 	bool planned = true;
 
-	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(owners); i++)
 		if (!(owners[i].operations >> operation & 1) &&
 		    !plan_drop_axis(point, owners[i].axis))
 			planned = false;
@@ -60,16 +60,10 @@ static uint64_t alloc_plan_bytes_taken(int kind, uint64_t count, uint64_t bytes)
 	return count * bytes + (kind == ORIGIN_CACHING ? SEGMENT_BYTES : 0);
 }
 
-static uint64_t alloc_plan_span_of(const struct plan_case *point)
-{
-	return (uint64_t)section_setting(point->section, "span")->values[0].integer;
-}
-
 /* The old and the new block; with doubling, the last capacity may exceed the size. */
 static uint64_t alloc_plan_growth_need(const struct plan_case *point, int kind, uint64_t bytes)
 {
-	uint64_t capacity =
-		bytes / (uint64_t)section_setting(point->section, "steps")->values[0].integer;
+	uint64_t capacity = bytes / (uint64_t)section_integer(point->section, "steps");
 
 	if ((enum alloc_growth)case_integer(point, "growths") != GROWTH_DOUBLE)
 		return alloc_plan_bytes_taken(kind, 2, bytes);
@@ -97,7 +91,7 @@ static uint64_t alloc_plan_bytes_needed(const struct plan_case *point,
 		return alloc_plan_growth_need(point, kind, bytes);
 	case OPERATION_FRAGMENT:
 		return (uint64_t)case_integer(point, "logical_devices") *
-		       (alloc_plan_span_of(point) + alloc_plan_span_of(point) / 8);
+		       ((uint64_t)section_integer(point->section, "span") * 9 / 8);
 	case OPERATION_FAIL:
 	case OPERATION_EXHAUST:
 		return alloc_plan_bytes_taken(kind, 1, FAILURE_AFTERWARDS_BYTES) +
@@ -113,9 +107,10 @@ static uint64_t alloc_plan_bytes_needed(const struct plan_case *point,
 
 /* Seconds in addition to the samples: memory is written, a device filled, processes started. */
 static double alloc_plan_setup_seconds(const struct plan_case *point,
-				       enum alloc_operation operation, uint64_t bytes)
+				       enum alloc_operation operation, uint64_t bytes,
+				       const struct device_info *device)
 {
-	double seconds = 0.02 + (double)bytes / 2e9;
+	double seconds = 0.02 + (double)bytes / 2e9, each = STEP_SECONDS, steps;
 
 	if (operation == OPERATION_START)
 		return 8;
@@ -124,7 +119,12 @@ static double alloc_plan_setup_seconds(const struct plan_case *point,
 	if ((operation == OPERATION_ALLOC || operation == OPERATION_FREE) &&
 	    case_value(point, "fills")->real > 0)
 		return seconds + 3;
-	return seconds;
+	if (operation != OPERATION_GROW)
+		return seconds;
+	if (device->capabilities & DEVICE_SHARES_HOST_MEMORY) /* the CPU copies */
+		each += (double)case_integer(point, "sizes") / PACE_HOST_COPY;
+	steps = (double)section_integer(point->section, "steps");
+	return seconds + GROWTHS_LOOKED_AT * steps * each;
 }
 
 /* Why the case is impossible on any device; NULL: possible. */
@@ -176,35 +176,6 @@ static bool alloc_plan_is_meaningless(const struct plan_case *point, enum alloc_
 	}
 }
 
-/* Seconds of a growth: its steps, and copies made by the CPU. */
-static double alloc_plan_growth_seconds(const struct plan_case *point,
-					enum alloc_operation operation,
-					const struct device_info *device)
-{
-	double steps, seconds;
-
-	if (operation != OPERATION_GROW)
-		return 0;
-	steps = (double)section_setting(point->section, "steps")->values[0].integer;
-	seconds = steps * STEP_SECONDS;
-	if (device->capabilities & DEVICE_SHARES_HOST_MEMORY)
-		seconds += (double)case_integer(point, "sizes") * steps / PACE_HOST_COPY;
-	return GROWTHS_LOOKED_AT * seconds;
-}
-
-static enum status alloc_plan_case(struct plan *plan, struct plan_case *point,
-				   enum alloc_operation operation, int kind, size_t device,
-				   struct error *err)
-{
-	const struct device_info *info = &plan->devices[device];
-	double growths = alloc_plan_growth_seconds(point, operation, info);
-
-	point->setup_seconds += growths;
-	plan_add(plan, point, &device, 1, alloc_plan_impossible(point, operation, kind, info), err);
-	point->setup_seconds -= growths;
-	return err->status;
-}
-
 enum status alloc_plan_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	enum alloc_operation operation = (enum alloc_operation)case_integer(point, "operations");
@@ -226,12 +197,16 @@ enum status alloc_plan_expand(struct plan *plan, struct plan_case *point, struct
 		point->device_bytes = bytes;
 	if (!alloc_blocks_origin_on_device(kind) || operation == OPERATION_CREATE)
 		point->host_bytes = bytes;
-	point->setup_seconds = alloc_plan_setup_seconds(point, operation, bytes);
 	/* Pageable memory is independent of the device: one case is enough. */
 	if (kind == ALLOCATOR_PAGEABLE && operation != OPERATION_START && devices > 1)
 		devices = 1;
-	for (size_t i = 0; i < devices; i++)
-		if (alloc_plan_case(plan, point, operation, kind, i, err) != STATUS_OK)
+	for (size_t i = 0; i < devices; i++) {
+		const struct device_info *info = &plan->devices[i];
+
+		point->setup_seconds = alloc_plan_setup_seconds(point, operation, bytes, info);
+		if (plan_add(plan, point, &i, 1,
+			     alloc_plan_impossible(point, operation, kind, info), err) != STATUS_OK)
 			return err->status;
+	}
 	return STATUS_OK;
 }

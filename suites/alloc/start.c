@@ -190,16 +190,6 @@ static const struct steps_work work = {
 	.device_bytes = alloc_start_used_bytes,
 };
 
-/* Runs in the fresh process, in which nothing is open. */
-static enum status alloc_start_staircase(struct device *none, const void *arguments, void *result,
-					 struct error *err)
-{
-	struct starting state = *(const struct starting *)arguments;
-
-	(void)none;
-	return steps_take(&work, &state, result, err);
-}
-
 struct process_starts {
 	struct run *run;
 	struct starting arguments;
@@ -208,6 +198,16 @@ struct process_starts {
 	struct error missing;                            /* why steps are missing */
 };
 
+/* Runs in the fresh process, in which nothing is open. */
+static enum status alloc_start_take_steps(struct device *none, const void *arguments, void *result,
+					  struct error *err)
+{
+	struct starting state = *(const struct starting *)arguments;
+
+	(void)none;
+	return steps_take(&work, &state, result, err);
+}
+
 /* A missing library does not invalidate the steps before it. */
 static enum status alloc_start_one(void *state, double *seconds, struct error *err)
 {
@@ -215,7 +215,7 @@ static enum status alloc_start_one(void *state, double *seconds, struct error *e
 	struct steps_taken taken = { 0 };
 	struct error failed = ERROR_NONE;
 	struct fork_server_task task = { .device = &s->run->devices[0]->info,
-					 .run = alloc_start_staircase,
+					 .run = alloc_start_take_steps,
 					 .arguments = &s->arguments,
 					 .arguments_size = sizeof(s->arguments),
 					 .result_size = sizeof(taken),
@@ -264,15 +264,15 @@ static double alloc_start_sum_of_known(const double *values, size_t count)
 	return all;
 }
 
+static const char *const series_names[] = {
+	"alloc.start_time",        "alloc.start_time_driver", "alloc.start_time_context",
+	"alloc.start_time_kernel", "alloc.start_time_blas",   "alloc.start_time_collectives"
+};
+
 static void alloc_start_record(struct process_starts *s, const struct series *series)
 {
-	run_duration(s->run, "alloc.start_time", &series[0]);
-	for (size_t i = 0; i < s->steps; i++) {
-		char name[64];
-
-		snprintf(name, sizeof(name), "alloc.start_time_%s", step_names[i]);
-		run_duration(s->run, name, &series[1 + i]);
-	}
+	for (size_t i = 0; i <= s->steps; i++)
+		run_duration(s->run, series_names[i], &series[i]);
 	alloc_start_record_value(s->run, "alloc.start_memory", NULL,
 				 alloc_start_sum_of_known(s->memory, s->steps));
 	alloc_start_record_value(s->run, "alloc.start_resident", NULL,
@@ -286,11 +286,6 @@ static void alloc_start_record(struct process_starts *s, const struct series *se
 		run_note(s->run, "Start-up steps that could not be measured: %s.",
 			 s->missing.message);
 }
-
-static const char *const series_names[] = {
-	"alloc.start_time",        "alloc.start_time_driver", "alloc.start_time_context",
-	"alloc.start_time_kernel", "alloc.start_time_blas",   "alloc.start_time_collectives"
-};
 
 enum status alloc_start(struct run *run, struct error *err)
 {
