@@ -268,10 +268,14 @@ static enum status verify_launches(struct launch_case *l, struct error *err)
 	return STATUS_OK;
 }
 
-/* Verifies that waiting covers an earlier kernel, and that each callback is called once. */
+/*
+ * Verifies that a wait, or work ordered after a kernel of the other stream, covers a kernel before
+ * it, and that each callback is called once.
+ */
 static enum status launch_verify_waiting(struct launch_case *l, struct error *err)
 {
 	const struct spin_arguments spin = { KERNEL_IN_FRONT };
+	bool handover = l->operation == HANDOVER;
 	uint64_t calls = atomic_load(&l->calls);
 	double start, waited;
 
@@ -280,42 +284,22 @@ static enum status launch_verify_waiting(struct launch_case *l, struct error *er
 		return err->status;
 	start = clock_seconds();
 	if (backend_launch(l->streams[0], "spin", &spin, err) != STATUS_OK ||
-	    launch_one_operation(l, 0, err) != STATUS_OK)
+	    launch_one_operation(l, 0, err) != STATUS_OK ||
+	    (handover && backend_stream_synchronize(l->streams[1], err) != STATUS_OK))
 		return err->status;
 	waited = clock_seconds() - start;
 	/* The clocks of device and host may differ by their resolution. */
 	if (waited < 0.99 * spin.seconds)
 		return error_set(err, STATUS_MISMATCH,
-				 "the wait returned after %.3g ms, but the kernel that it waits "
-				 "for takes %.3g ms",
+				 "%s after %.3g ms, but the kernel that it waits for takes %.3g ms",
+				 handover ? "the second stream continued" : "the wait returned",
 				 1e3 * waited, 1e3 * spin.seconds);
 	if (l->operation == CALLBACK && atomic_load(&l->calls) != calls + 1)
 		return error_set(err, STATUS_MISMATCH,
 				 "%" PRIu64
 				 " calls of the host function were counted for one callback",
 				 atomic_load(&l->calls) - calls);
-	return STATUS_OK;
-}
-
-/* Verifies that work ordered after a kernel of the other stream waits for it. */
-static enum status launch_verify_handover(struct launch_case *l, struct error *err)
-{
-	const struct spin_arguments spin = { KERNEL_IN_FRONT };
-	double start;
-
-	if (backend_stream_synchronize(l->streams[0], err) != STATUS_OK)
-		return err->status;
-	start = clock_seconds();
-	if (backend_launch(l->streams[0], "spin", &spin, err) != STATUS_OK ||
-	    launch_hand_over(l, 0, err) != STATUS_OK ||
-	    backend_stream_synchronize(l->streams[1], err) != STATUS_OK)
-		return err->status;
-	if (clock_seconds() - start < 0.99 * spin.seconds)
-		return error_set(err, STATUS_MISMATCH,
-				 "the second stream continued after %.3g ms, but the kernel that "
-				 "it waits for takes %.3g ms",
-				 1e3 * (clock_seconds() - start), 1e3 * spin.seconds);
-	return verify_launches(l, err);
+	return handover ? verify_launches(l, err) : STATUS_OK;
 }
 
 static bool launch_is_wait(enum operation operation)
@@ -325,10 +309,9 @@ static bool launch_is_wait(enum operation operation)
 
 static enum status launch_verify(struct launch_case *l, struct error *err)
 {
-	if (l->operation == HANDOVER)
-		return launch_verify_handover(l, err);
-	return launch_is_wait(l->operation) ? launch_verify_waiting(l, err)
-					    : verify_launches(l, err);
+	return l->operation == HANDOVER || launch_is_wait(l->operation)
+		       ? launch_verify_waiting(l, err)
+		       : verify_launches(l, err);
 }
 
 static enum status launch_measure(struct launch_case *l, struct error *err)

@@ -253,11 +253,6 @@ void caching_close(struct caching *c)
 	free(c);
 }
 
-static bool caching_fits_better(const struct caching_block *b, const struct caching_block *best)
-{
-	return b->bytes < best->bytes || (b->bytes == best->bytes && b->at < best->at);
-}
-
 static struct caching_block *caching_best_fit(const struct caching *c, unsigned bin, size_t bytes)
 {
 	unsigned end = c->rules->larger_bins ? c->rules->bins : bin + 1;
@@ -265,7 +260,8 @@ static struct caching_block *caching_best_fit(const struct caching *c, unsigned 
 
 	for (; bin < end && !best; bin++)
 		for (struct caching_block *b = c->free[bin]; b; b = b->next)
-			if (b->bytes >= bytes && (!best || caching_fits_better(b, best)))
+			if (b->bytes >= bytes && (!best || b->bytes < best->bytes ||
+						  (b->bytes == best->bytes && b->at < best->at)))
 				best = b;
 	return best;
 }

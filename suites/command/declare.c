@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "plan/sampling_rules.h"
 #include "plan/suite.h"
-#include "result/json/json_find.h"
 #include "suites/command/patterns.h"
 
 const char *const command_betters[] = { "auto", "higher", "lower", "none", NULL };
@@ -33,25 +32,20 @@ enum status command_declare_check_command(const char *text, struct error *err)
 	return err->status;
 }
 
-static bool command_declare_is_assignment(const char *word)
-{
-	const char *equals = strchr(word, '=');
-
-	for (const char *p = word; equals && p < equals; p++)
-		if (!isalnum((unsigned char)*p) && *p != '_')
-			return false;
-	return equals && equals > word && !isdigit((unsigned char)*word);
-}
-
 enum status command_declare_check_environment(const char *text, struct error *err)
 {
 	struct words words;
 
 	command_patterns_words_split(text, &words, err);
-	for (size_t i = 0; i < words.count && err->status == STATUS_OK; i++)
-		if (!command_declare_is_assignment(words.items[i]))
-			error_set(err, STATUS_USAGE, "'%.60s' is not of the form NAME=value",
-				  words.items[i]);
+	for (size_t i = 0; i < words.count && err->status == STATUS_OK; i++) {
+		const char *word = words.items[i];
+		size_t length = 0;
+
+		while (isalnum((unsigned char)word[length]) || word[length] == '_')
+			length++;
+		if (!length || word[length] != '=' || isdigit((unsigned char)*word))
+			error_set(err, STATUS_USAGE, "'%.60s' is not of the form NAME=value", word);
+	}
 	command_patterns_words_release(&words);
 	return err->status;
 }
@@ -73,11 +67,6 @@ enum status command_declare_check_expect(const char *text, struct error *err)
 	size_t groups;
 
 	return pattern_check(text, &groups, err);
-}
-
-enum status command_declare_check_json(const char *text, struct error *err)
-{
-	return json_find_check(text, err);
 }
 
 enum status command_declare_check_unit(const char *text, struct error *err)
@@ -115,22 +104,16 @@ static bool command_declare_is_given(const struct adaption *a, const char *key)
 	return text && *text;
 }
 
-static bool command_declare_is_own_key(const char *name)
-{
-	for (const struct key *key = suite_command.keys; key->name; key++)
-		if (strcmp(key->name, name) == 0)
-			return true;
-	for (const struct key *key = sampling_keys; key->name; key++)
-		if (strcmp(key->name, name) == 0)
-			return true;
-	return strcmp(name, "backend") == 0 || strcmp(name, "identical_devices") == 0;
-}
-
 static void declare_axis(struct adaption *a, const char *key, const struct placeholder *p)
 {
 	char *name = xstrndup(p->name, p->length);
+	bool own = strcmp(name, "backend") == 0 || strcmp(name, "identical_devices") == 0;
 
-	if (command_declare_is_own_key(name))
+	for (const struct key *k = suite_command.keys; k->name; k++)
+		own = own || strcmp(k->name, name) == 0;
+	for (const struct key *k = sampling_keys; k->name; k++)
+		own = own || strcmp(k->name, name) == 0;
+	if (own)
 		suite_set_adapt_problem(a, key,
 					"{%s}: the suite has a key of this name; choose another "
 					"placeholder",
@@ -138,8 +121,7 @@ static void declare_axis(struct adaption *a, const char *key, const struct place
 	else if (!suite_set_adapt_has(a, name))
 		suite_set_adapt_problem(a, key,
 					"{%s} has no values; add the list %s = ..., or write "
-					"{{%s}} for "
-					"literal braces",
+					"{{%s}} for literal braces",
 					name, name, name);
 	else if (suite_set_adapt_axis(a, name, "values of the placeholder of the same name") !=
 			 KEY_SIZE &&

@@ -21,33 +21,25 @@ static enum status pattern_compile(regex_t *regex, const char *pattern, struct e
 	return error_set(err, STATUS_USAGE, "not a POSIX extended regular expression: %s", why);
 }
 
-/* Replaces each placeholder by "x". */
-static char *command_patterns_without_placeholders(const char *pattern)
-{
-	struct text out = TEXT_EMPTY;
-	struct placeholder p;
-	const char *start, *end;
-
-	while ((start = command_patterns_placeholder_find(pattern, &p, &end))) {
-		text_add_bytes(&out, pattern, (size_t)(start - pattern));
-		text_add(&out, "x");
-		pattern = end;
-	}
-	text_add(&out, pattern);
-	return text_detach(&out);
-}
-
 enum status pattern_check(const char *pattern, size_t *groups, struct error *err)
 {
-	char *plain = command_patterns_without_placeholders(pattern);
+	struct text plain = TEXT_EMPTY; /* "x" in place of each placeholder */
+	struct placeholder p;
+	const char *start, *end;
 	regex_t regex;
 
+	while ((start = command_patterns_placeholder_find(pattern, &p, &end))) {
+		text_add_bytes(&plain, pattern, (size_t)(start - pattern));
+		text_add(&plain, "x");
+		pattern = end;
+	}
+	text_add(&plain, pattern);
 	*groups = 0;
-	if (pattern_compile(&regex, plain, err) == STATUS_OK) {
+	if (pattern_compile(&regex, plain.data ? plain.data : "", err) == STATUS_OK) {
 		*groups = regex.re_nsub;
 		regfree(&regex);
 	}
-	free(plain);
+	text_release(&plain);
 	return err->status;
 }
 
@@ -99,21 +91,14 @@ enum status pattern_numbers(const char *pattern, const char *text, double **out,
 
 #define BYTES ":bytes"
 
-static size_t command_patterns_placeholder_name_length(const char *name)
-{
-	size_t length = 0;
-
-	if (isalpha((unsigned char)*name))
-		while (isalnum((unsigned char)name[length]) || name[length] == '_')
-			length++;
-	return length;
-}
-
 /* Length of "{name}" or "{name:bytes}" at `text`; 0: not a placeholder. */
 static size_t command_patterns_placeholder_length(const char *text, struct placeholder *found)
 {
-	size_t length = *text == '{' ? command_patterns_placeholder_name_length(text + 1) : 0, more;
+	size_t length = 0, more;
 
+	if (*text == '{' && isalpha((unsigned char)text[1]))
+		while (isalnum((unsigned char)text[1 + length]) || text[1 + length] == '_')
+			length++;
 	*found = (struct placeholder){ .name = text + 1, .length = length };
 	if (!length)
 		return 0;
@@ -240,33 +225,25 @@ static const char *command_patterns_take_quoted(const char *at, struct text *wor
 	return *at ? at + 1 : NULL;
 }
 
-/* True for a shell operator; here it would be an unexpected argument. */
-static bool command_patterns_is_operator(const char *at, size_t length)
-{
-	static const char *const words[] = { "|", "||", "&",  "&&",   ";", "<",
-					     ">", ">>", "2>", "2>&1", "&>" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (strlen(words[i]) == length && strncmp(words[i], at, length) == 0)
-			return true;
-	return false;
-}
-
 /* The word at `at`; returns the position after it, NULL and `err` if it is invalid. */
 static const char *command_patterns_take_word(const char *at, struct words *words,
 					      struct error *err)
 {
+	/* A shell operator would be an unexpected argument. */
+	static const char *const operators[] = { "|", "||", "&",  "&&",   ";", "<",
+						 ">", ">>", "2>", "2>&1", "&>" };
 	const char *start = at;
 	struct text word = TEXT_EMPTY;
 	size_t length = strcspn(at, " \t");
 
-	if (command_patterns_is_operator(at, length)) {
-		error_set(err, STATUS_USAGE,
-			  "'%.*s' needs a shell, but the program runs without one; quote it if it "
-			  "is an argument, or write sh -c '...'",
-			  (int)length, at);
-		return NULL;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
+		if (strlen(operators[i]) == length && strncmp(operators[i], at, length) == 0) {
+			error_set(err, STATUS_USAGE,
+				  "'%.*s' needs a shell, but the program runs without one; quote "
+				  "it if it is an argument, or write sh -c '...'",
+				  (int)length, at);
+			return NULL;
+		}
 	while (at && *at && !strchr(" \t", *at)) {
 		if (*at == '\'' || *at == '"') {
 			at = command_patterns_take_quoted(at, &word);

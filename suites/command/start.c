@@ -24,20 +24,6 @@
 /* File systems store time in ticks of up to 10 ms, some in coarser ones. */
 #define FILE_TICK_SECONDS 0.02
 
-static enum status command_start_expect_hash_file(int fd, char digest[SHA256_DIGITS + 1],
-						  struct error *err)
-{
-	struct sha256 hash;
-	char piece[65536];
-	ssize_t got;
-
-	sha256_begin(&hash);
-	while ((got = read(fd, piece, sizeof(piece))) > 0)
-		sha256_add(&hash, piece, (size_t)got);
-	sha256_end(&hash, digest);
-	return got < 0 ? error_errno(err, "output") : STATUS_OK;
-}
-
 /* A regular file written by this start; one of an earlier start does not count. */
 static enum status command_start_expect_hash_output(const struct starts *s, struct timespec began,
 						    char digest[SHA256_DIGITS + 1],
@@ -47,6 +33,9 @@ static enum status command_start_expect_hash_output(const struct starts *s, stru
 				       : xasprintf("%s/%s", s->directory, s->output);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat about;
+	struct sha256 hash;
+	char piece[65536];
+	ssize_t got;
 
 	if (fd < 0 || fstat(fd, &about) != 0)
 		error_errno(err, "output %.200s", path);
@@ -56,8 +45,14 @@ static enum status command_start_expect_hash_output(const struct starts *s, stru
 		  1e-9 * (double)(began.tv_nsec - about.st_mtim.tv_nsec)) > FILE_TICK_SECONDS)
 		error_set(err, STATUS_MISMATCH,
 			  "the program did not write output %.200s in this start", path);
-	else
-		command_start_expect_hash_file(fd, digest, err);
+	else {
+		sha256_begin(&hash);
+		while ((got = read(fd, piece, sizeof(piece))) > 0)
+			sha256_add(&hash, piece, (size_t)got);
+		sha256_end(&hash, digest);
+		if (got < 0)
+			error_errno(err, "output");
+	}
 	if (fd >= 0)
 		close(fd);
 	free(path);
@@ -189,18 +184,6 @@ static bool command_start_keep_stream(const char *folder, const char *name,
 	return kept;
 }
 
-/* The last non-empty line; the caller frees it. */
-static char *command_start_keep_last_line(const struct text *text)
-{
-	size_t end = text->length, start;
-
-	while (end && isspace((unsigned char)text->data[end - 1]))
-		end--;
-	for (start = end; start && text->data[start - 1] != '\n' && end - start < LAST_WORDS;)
-		start--;
-	return text_trimmed(text->data ? text->data + start : "", end - start);
-}
-
 /*
  * Appends the last words of a start to the reason in `err`, and the names of the files in the run's
  * folder that contain its two streams, at most 1 MiB each.
@@ -211,10 +194,16 @@ static void command_start_keep_output(const struct run *run, const struct progra
 	char *output = command_start_keep_name_of(run->c->id, "stdout"),
 	     *errors = command_start_keep_name_of(run->c->id, "stderr");
 	char *folder = run->folder ? xasprintf("%s/%s", run->folder, FOLDER) : NULL;
-	char *words = command_start_keep_last_line(end->errors.kept.length ? &end->errors.kept
-									   : &end->output.kept);
+	const struct text *last = end->errors.kept.length ? &end->errors.kept : &end->output.kept;
+	size_t start, stop = last->length;
 	struct text more = TEXT_EMPTY;
+	char *words;
 
+	while (stop && isspace((unsigned char)last->data[stop - 1]))
+		stop--;
+	for (start = stop; start && last->data[start - 1] != '\n' && stop - start < LAST_WORDS;)
+		start--;
+	words = text_trimmed(last->data ? last->data + start : "", stop - start);
 	for (char *p = words; *p; p++)
 		if ((unsigned char)*p < ' ')
 			*p = ' ';

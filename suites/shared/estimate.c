@@ -27,34 +27,23 @@ static double shared_estimate_device_units(const struct device_info *info)
 	return info->multiprocessors > 0 ? info->multiprocessors : 1;
 }
 
-static double shared_estimate_per_clock(const struct per_clock_rates *rate,
-					enum precision precision)
-{
-	switch (precision) {
-	case PRECISION_FP64:
-		return rate->fp64;
-	case PRECISION_FP32:
-		return rate->fp32;
-	case PRECISION_TF32:
-		return rate->tf32;
-	default:
-		return rate->half;
-	}
-}
-
 double shared_estimate_flops(const struct device_info *info, enum precision precision)
 {
 	int capability = 10 * info->capability_major + info->capability_minor;
 	double clock = info->clock_hz > 0 ? info->clock_hz : 1e9;
-	size_t i = 0;
+	const struct per_clock_rates *rate = rates;
+	double per_clock;
 
 	if (device_is_host(info))
 		return (precision == PRECISION_FP64 ? 0.5 : 1) * CORE_FLOPS *
 		       shared_estimate_device_units(info);
-	while (capability < rates[i].capability)
-		i++;
-	return 0.5 * shared_estimate_per_clock(&rates[i], precision) * clock *
-	       shared_estimate_device_units(info);
+	while (capability < rate->capability)
+		rate++;
+	per_clock = precision == PRECISION_FP64   ? rate->fp64
+		    : precision == PRECISION_FP32 ? rate->fp32
+		    : precision == PRECISION_TF32 ? rate->tf32
+						  : rate->half;
+	return 0.5 * per_clock * clock * shared_estimate_device_units(info);
 }
 
 double shared_estimate_memory_rate(const struct device_info *info)

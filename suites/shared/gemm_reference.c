@@ -95,8 +95,12 @@ struct matmul_storage gemm_reference_storage_of(const struct matmul_problem *p, 
 						: p->scale };
 }
 
-double gemm_reference_unit(const struct matmul_problem *p, uint64_t seed, int64_t outer,
-			   int64_t inner)
+/*
+ * Unit of the elements in row `outer` of op(A), or column `outer` of op(B), and place `inner` of k.
+ * Parts of an operand have units between 0.25 and 1.75 times that of a tensor.
+ */
+static double gemm_reference_unit(const struct matmul_problem *p, uint64_t seed, int64_t outer,
+				  int64_t inner)
 {
 	enum fp8_scaling scaling = gemm_reference_scaling(p, seed);
 	uint64_t part = (uint64_t)(scaling == FP8_SCALE_BLOCKS ? outer / GROUP : outer) << 32,
@@ -115,6 +119,12 @@ static uint64_t gemm_reference_groups(const struct matmul_problem *p)
 	return (uint64_t)(p->k + GROUP - 1) / GROUP;
 }
 
+/* Groups of a row of blocks, padded. */
+static uint64_t gemm_reference_padded_groups(const struct matmul_problem *p)
+{
+	return (gemm_reference_groups(p) + 3) / 4 * 4;
+}
+
 size_t gemm_reference_unit_count(const struct matmul_problem *p, uint64_t seed)
 {
 	uint64_t outer = (uint64_t)(seed == p->seed_a ? p->m : p->n);
@@ -127,7 +137,23 @@ size_t gemm_reference_unit_count(const struct matmul_problem *p, uint64_t seed)
 	case FP8_SCALE_GROUPS:
 		return outer * gemm_reference_groups(p);
 	default:
-		return (outer + GROUP - 1) / GROUP * ((gemm_reference_groups(p) + 3) / 4 * 4);
+		return (outer + GROUP - 1) / GROUP * gemm_reference_padded_groups(p);
+	}
+}
+
+/* Index in gemm_reference_units() of the unit at `outer` and place `inner` of k. */
+static uint64_t gemm_reference_unit_index(const struct matmul_problem *p, uint64_t seed,
+					  uint64_t outer, uint64_t inner)
+{
+	switch (gemm_reference_scaling(p, seed)) {
+	case FP8_SCALE_TENSOR:
+		return 0;
+	case FP8_SCALE_OUTER:
+		return outer;
+	case FP8_SCALE_GROUPS:
+		return inner / GROUP * (uint64_t)(seed == p->seed_a ? p->m : p->n) + outer;
+	default:
+		return outer / GROUP * gemm_reference_padded_groups(p) + inner / GROUP;
 	}
 }
 
@@ -135,7 +161,7 @@ void gemm_reference_units(const struct matmul_problem *p, uint64_t seed, float *
 {
 	size_t count = gemm_reference_unit_count(p, seed);
 	uint64_t outer = (uint64_t)(seed == p->seed_a ? p->m : p->n),
-		 groups = (gemm_reference_groups(p) + 3) / 4 * 4;
+		 groups = gemm_reference_padded_groups(p);
 
 	for (uint64_t i = 0; i < count; i++) {
 		bool blocks = gemm_reference_scaling(p, seed) == FP8_SCALE_BLOCKS;
@@ -167,63 +193,42 @@ struct product {
 	int64_t per_row;     /* sums per row */
 	const double *right; /* columns x per_row; NULL: signs in their blocks */
 	bool rounded;        /* of the values as stored, not as generated */
+	const float *units;  /* gemm_reference_units(); NULL: all are 1 */
 	double *out;         /* rows x per_row */
 };
 
-/* `count` elements of a generated matrix, `stride` apart. */
+/*
+ * Elements of one column, from `row` on. The rows of op(A) are its outer dimension, those of op(B)
+ * are places of k.
+ */
 VECTORISED
-static void gemm_reference_matrix_generate(double *out, uint64_t seed, uint64_t first,
-					   uint64_t stride, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		out[i] = (double)generator_uniform(seed, first + i * stride);
-}
-
-VECTORISED
-static void gemm_reference_scale(double *values, double factor, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		values[i] *= factor;
-}
-
-/* The rows of op(B) are places of k. */
-static void gemm_reference_apply_units(const struct product *p, uint64_t row, uint64_t column,
-				       size_t count, double *out)
-{
-	const struct matmul_problem *problem = &p->r->problem;
-
-	for (size_t i = 0; i < count; i++)
-		out[i] *= p->seed == problem->seed_a
-				  ? gemm_reference_unit(problem, p->seed, (int64_t)(row + i),
-							(int64_t)column)
-				  : gemm_reference_unit(problem, p->seed, (int64_t)column,
-							(int64_t)(row + i));
-}
-
-/* Elements of one column, from `row` on. */
 static void gemm_reference_values_of(const struct product *p, uint64_t row, uint64_t column,
 				     size_t count, double *out)
 {
 	const struct matmul_problem *problem = &p->r->problem;
 	const struct matmul_storage s = gemm_reference_storage_of(problem, p->seed);
 	uint64_t rows = (uint64_t)p->rows, columns = (uint64_t)p->columns;
+	uint64_t first = p->transposed ? row * columns + column : column * rows + row,
+		 stride = p->transposed ? columns : 1;
 
-	gemm_reference_matrix_generate(out, p->seed,
-				       p->transposed ? row * columns + column : column * rows + row,
-				       p->transposed ? columns : 1, count);
-	if (s.fill != 1)
-		gemm_reference_scale(out, s.fill, count);
+	for (size_t i = 0; i < count; i++)
+		out[i] = s.fill * (double)generator_uniform(p->seed, first + i * stride);
 	if (s.fill != 1 && p->rounded && gemm_numbers_is_narrow(problem->precision))
 		gemm_numbers_round_to_odd(out, count);
 	if (p->rounded)
 		gemm_numbers_round(s.format, out, count);
-	if (gemm_reference_has_units(problem))
-		gemm_reference_apply_units(p, row, column, count, out);
+	for (size_t i = 0; p->units && i < count; i++) {
+		bool a = p->seed == problem->seed_a;
+
+		out[i] *= p->units[gemm_reference_unit_index(problem, p->seed, a ? row + i : column,
+							     a ? column : row + i)];
+	}
 }
 
-/* sums[i][*] += values[i] * right[*] */
-VECTORISED
-/* Specialised for the usual number of sums, which fit into one or two registers. */
+/*
+ * sums[i][*] += values[i] * right[*], specialised for the usual number of sums, which fit into one
+ * or two registers.
+ */
 VECTORISED
 static void gemm_reference_add_column(const struct product *p, int64_t column, const double *values,
 				      size_t count, double *sums)
@@ -266,19 +271,6 @@ static void gemm_reference_multiply_rows(void *context, size_t begin, size_t end
 	}
 }
 
-static double *gemm_reference_zero_matrix(int64_t rows, int64_t columns)
-{
-	return xcalloc((size_t)(rows * columns), sizeof(double));
-}
-
-static bool gemm_reference_is_small(const struct matmul_problem *p)
-{
-	if (p->scale != 1)
-		return true;
-	return p->m * p->n <= FULL_ELEMENTS && p->k * p->n <= FULL_ELEMENTS &&
-	       p->m * p->n <= FULL_OPERATIONS / p->k;
-}
-
 size_t gemm_reference_rows_per_thread(int64_t columns, int64_t operations)
 {
 	size_t rows = parallel_grain((uint64_t)(columns * operations));
@@ -286,42 +278,54 @@ size_t gemm_reference_rows_per_thread(int64_t columns, int64_t operations)
 	return rows > LEAST_ROWS ? rows : LEAST_ROWS;
 }
 
+static void gemm_reference_multiply(struct product *p)
+{
+	const struct matmul_problem *problem = &p->r->problem;
+	float *units = NULL;
+
+	p->per_row = p->r->blocks;
+	p->out = xcalloc((size_t)(p->rows * p->per_row), sizeof(*p->out));
+	if (gemm_reference_has_units(problem)) {
+		units = xcalloc(gemm_reference_unit_count(problem, p->seed), sizeof(*units));
+		gemm_reference_units(problem, p->seed, units);
+		p->units = units;
+	}
+	parallel_for((size_t)p->rows,
+		     gemm_reference_rows_per_thread(p->columns, GENERATION + p->per_row),
+		     gemm_reference_multiply_rows, p);
+	free(units);
+}
+
 /* A (B r): of the operands as stored, or before rounding. */
 static double *gemm_reference_expected_sums(const struct matmul_reference *r, bool rounded)
 {
 	const struct matmul_problem *p = &r->problem;
-	double *right = gemm_reference_zero_matrix(p->k, r->blocks),
-	       *sums = gemm_reference_zero_matrix(p->m, r->blocks);
+	struct product right = { .r = r,
+				 .seed = p->seed_b,
+				 .rows = p->k,
+				 .columns = p->n,
+				 .transposed = p->transpose_b,
+				 .rounded = rounded },
+		       sums = { .r = r,
+				.seed = p->seed_a,
+				.rows = p->m,
+				.columns = p->k,
+				.transposed = p->transpose_a,
+				.rounded = rounded };
 
-	parallel_for((size_t)p->k, gemm_reference_rows_per_thread(p->n, GENERATION + r->blocks),
-		     gemm_reference_multiply_rows,
-		     &(struct product){ .r = r,
-					.seed = p->seed_b,
-					.rows = p->k,
-					.columns = p->n,
-					.transposed = p->transpose_b,
-					.per_row = r->blocks,
-					.rounded = rounded,
-					.out = right });
-	parallel_for((size_t)p->m, gemm_reference_rows_per_thread(p->k, GENERATION + r->blocks),
-		     gemm_reference_multiply_rows,
-		     &(struct product){ .r = r,
-					.seed = p->seed_a,
-					.rows = p->m,
-					.columns = p->k,
-					.transposed = p->transpose_a,
-					.per_row = r->blocks,
-					.rounded = rounded,
-					.right = right,
-					.out = sums });
-	free(right);
-	return sums;
+	gemm_reference_multiply(&right);
+	sums.right = right.out;
+	gemm_reference_multiply(&sums);
+	free(right.out);
+	return sums.out;
 }
 
 void gemm_reference_init(struct matmul_reference *r, const struct matmul_problem *problem)
 {
 	int64_t n = problem->n;
-	bool full = n <= SUMS_PER_ROW || gemm_reference_is_small(problem);
+	bool full = n <= SUMS_PER_ROW || problem->scale != 1 ||
+		    (problem->m * n <= FULL_ELEMENTS && problem->k * n <= FULL_ELEMENTS &&
+		     problem->m * n <= FULL_OPERATIONS / problem->k);
 	double squares = 0;
 
 	*r = (struct matmul_reference){

@@ -32,8 +32,8 @@ struct matmul_problem {
 };
 
 /*
- * An operand as stored: `fill` * generator_uniform() in `format`, in units of
- * gemm_reference_unit(). With a scale other than 1, or one for parts of an operand, elements of FP8
+ * An operand as stored: `fill` * generator_uniform() in `format`, in units that
+ * gemm_reference_units() gives. With a scale other than 1, or one for parts of an operand, elements of FP8
  * fill the range of their format, and the library multiplies by the unit.
  */
 struct matmul_storage {
@@ -46,12 +46,6 @@ struct matmul_storage gemm_reference_storage_of(const struct matmul_problem *pro
 						uint64_t seed);
 /* True if elements are stored in units other than 1: FP8 with scales. */
 bool gemm_reference_has_units(const struct matmul_problem *problem);
-/*
- * Unit of the elements in row `outer` of op(A), or column `outer` of op(B), and place `inner` of k.
- * Parts of an operand have units between 0.25 and 1.75 times that of a tensor.
- */
-double gemm_reference_unit(const struct matmul_problem *problem, uint64_t seed, int64_t outer,
-			   int64_t inner);
 /* Number of units of an operand, and all of them in the order of enum fp8_scaling. */
 size_t gemm_reference_unit_count(const struct matmul_problem *problem, uint64_t seed);
 void gemm_reference_units(const struct matmul_problem *problem, uint64_t seed, float *out);

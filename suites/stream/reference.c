@@ -24,24 +24,18 @@ struct sum {
 };
 
 VECTORISED
-static int64_t stream_reference_dot_steps(const uint64_t seeds[2], uint64_t begin, uint64_t end)
-{
-	int64_t sum = 0;
-
-	for (uint64_t i = begin; i < end; i++)
-		sum += stream_reference_uniform_steps(seeds[0], i) *
-		       stream_reference_uniform_steps(seeds[1], i);
-	return sum;
-}
-
 static void stream_reference_add_dot(void *context, size_t begin, size_t end)
 {
 	struct sum *s = context;
+	const uint64_t left = s->seeds[0], right = s->seeds[1];
 
 	for (uint64_t at = begin; at < end; at += GRAIN) {
-		int64_t sum = stream_reference_dot_steps(s->seeds, at,
-							 at + GRAIN < end ? at + GRAIN : end);
+		uint64_t stop = at + GRAIN < end ? at + GRAIN : end;
+		int64_t sum = 0;
 
+		for (uint64_t i = at; i < stop; i++)
+			sum += stream_reference_uniform_steps(left, i) *
+			       stream_reference_uniform_steps(right, i);
 		atomic_fetch_add(&s->high, sum >> 32);
 		atomic_fetch_add(&s->low, sum & INT64_C(0xFFFFFFFF));
 	}
@@ -61,20 +55,15 @@ double stream_reference_dot_tolerance(uint64_t count)
 }
 
 VECTORISED
-static uint64_t stream_reference_sum_words(uint64_t seed, uint64_t begin, uint64_t end)
+static void stream_reference_add_words(void *context, size_t begin, size_t end)
 {
+	struct sum *s = context;
+	const uint64_t seed = s->seeds[0];
 	uint64_t sum = 0;
 
 	for (uint64_t i = begin; i < end; i++)
 		sum += generator_bits(seed, i);
-	return sum;
-}
-
-static void stream_reference_add_words(void *context, size_t begin, size_t end)
-{
-	struct sum *s = context;
-
-	atomic_fetch_add(&s->total, stream_reference_sum_words(s->seeds[0], begin, end));
+	atomic_fetch_add(&s->total, sum);
 }
 
 uint64_t stream_words_reference(uint64_t seed, uint64_t words)
