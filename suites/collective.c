@@ -204,7 +204,7 @@ static enum status collective_run(struct run *run, struct error *err)
 		status = world_agree(run->world, collective_data_prepare(&c, err), err);
 	if (status == STATUS_OK)
 		status = collective_measure(run, &timed, err);
-	/* Verifies the result of the timed operations or, if their sums are unknown, of a new one. */
+	/* Verifies the timed operations or, if their sums are unknown, a new one. */
 	if (status == STATUS_OK && !collective_repeats(&c)) {
 		status = collective_verify(&c, run->world, "after", err);
 	} else if (status == STATUS_OK) {

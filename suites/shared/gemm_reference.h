@@ -33,8 +33,8 @@ struct matmul_problem {
 
 /*
  * An operand as stored: `fill` * generator_uniform() in `format`, in units that
- * gemm_reference_units() gives. With a scale other than 1, or one for parts of an operand, elements of FP8
- * fill the range of their format, and the library multiplies by the unit.
+ * gemm_reference_units() gives. With a scale other than 1, or one for parts of an operand, elements
+ * of FP8 fill the range of their format, and the library multiplies by the unit.
  */
 struct matmul_storage {
 	enum precision format;

@@ -171,8 +171,8 @@ static size_t transfer_plan_pair_up(const size_t *all, size_t count, size_t roun
 
 /*
  * Places all pairs of devices, in an order in which consecutive pairs share no device and can be
- * measured together (group.c). With EACH_ROUND, a case has all pairs of a round; with fewer than two
- * pairs there is no disturbance.
+ * measured together (group.c). With EACH_ROUND, a case has all pairs of a round; with fewer than
+ * two pairs there is no disturbance.
  */
 static enum status transfer_plan_place_pairs(struct plan *plan, struct plan_case *point,
 					     enum placing placing, size_t first, struct error *err)

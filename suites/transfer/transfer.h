@@ -32,7 +32,7 @@ struct bounds {
 	double low, median, high;
 };
 
-/* group.c: findings about copies between pairs of one direction and engine, which decide the path. */
+/* group.c: findings about copies between pairs; direction and engine determine their path. */
 struct pair_kind {
 	bool disturbs, known;
 	size_t bytes;
