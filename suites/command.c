@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "measure/run.h"
 #include "plan/suite.h"
-#include "result/json/json_find.h"
 #include "suites/command/start.h"
 
 /* Number of starts that the watchdog's patience does not cover. */
@@ -62,7 +61,7 @@ static const struct key keys[] = {
 	{ .name = "json",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .check = json_find_check,
+	  .check = command_declare_check_json,
 	  .help = "path of the value in the JSON document on standard output: "
 		  "benchmarks[name=copy].real_time, results[*].seconds" },
 	{ .name = "matches",

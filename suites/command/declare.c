@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "plan/sampling_rules.h"
 #include "plan/suite.h"
+#include "result/json/json_find.h"
 #include "suites/command/patterns.h"
 
 const char *const command_betters[] = { "auto", "higher", "lower", "none", NULL };
@@ -67,6 +68,11 @@ enum status command_declare_check_expect(const char *text, struct error *err)
 	size_t groups;
 
 	return pattern_check(text, &groups, err);
+}
+
+enum status command_declare_check_json(const char *text, struct error *err)
+{
+	return json_find_check(text, err);
 }
 
 enum status command_declare_check_unit(const char *text, struct error *err)

@@ -34,6 +34,7 @@ enum status command_declare_check_command(const char *text, struct error *err);
 enum status command_declare_check_environment(const char *text, struct error *err);
 enum status command_declare_check_regex(const char *text, struct error *err);
 enum status command_declare_check_expect(const char *text, struct error *err);
+enum status command_declare_check_json(const char *text, struct error *err);
 enum status command_declare_check_unit(const char *text, struct error *err);
 enum status command_declare_check_metric(const char *text, struct error *err);
 enum status command_declare_check_sha256(const char *text, struct error *err);
