@@ -110,19 +110,6 @@ static bool greeter_close_oldest_silent(struct greeter *g)
 	return false;
 }
 
-static void greeter_add_caller(struct greeter *g, int fd, const struct net_address *from)
-{
-	struct caller *c;
-	int on = 1;
-
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	c = &g->callers[g->count++];
-	*c = (struct caller){ .fd = fd, .since = clock_seconds() };
-	net_address_text(from, c->from);
-	if (!greeter_watch_for_input(g, fd))
-		greeter_close_caller(g, g->count - 1);
-}
-
 static void greeter_accept_callers(struct greeter *g)
 {
 	/*
@@ -132,15 +119,21 @@ static void greeter_accept_callers(struct greeter *g)
 	for (size_t i = 0; i < GREETER_MOST && !g->paused; i++) {
 		struct net_address from = { .any.sa_family = AF_INET };
 		socklen_t length = sizeof(from);
-		int fd;
+		int fd, on = 1;
 
 		if (g->count > GREETER_MOST && !greeter_close_oldest_silent(g))
 			return;
 		fd = accept4(g->listener, &from.any, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd >= 0)
-			greeter_add_caller(g, fd, &from);
-		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-			 errno == ENOMEM) {
+		if (fd >= 0) {
+			struct caller *c = &g->callers[g->count++];
+
+			setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+			*c = (struct caller){ .fd = fd, .since = clock_seconds() };
+			net_address_text(&from, c->from);
+			if (!greeter_watch_for_input(g, fd))
+				greeter_close_caller(g, g->count - 1);
+		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			   errno == ENOMEM) {
 			if (g->count && !greeter_close_oldest_silent(g))
 				return;
 			if (!g->count) {
@@ -150,18 +143,6 @@ static void greeter_accept_callers(struct greeter *g)
 		} else if (errno != EINTR && errno != ECONNABORTED)
 			return;
 	}
-}
-
-static int greeter_hand_over_caller(struct greeter *g, size_t i, void *hello,
-				    char from[GREETER_FROM])
-{
-	int fd = g->callers[i].fd;
-
-	memcpy(hello, g->callers[i].hello, g->hello_bytes);
-	memcpy(from, g->callers[i].from, GREETER_FROM);
-	epoll_ctl(g->poll, EPOLL_CTL_DEL, fd, NULL);
-	greeter_forget_caller(g, i);
-	return fd;
 }
 
 int greeter_next(struct greeter *g, void *hello, char from[GREETER_FROM])
@@ -174,14 +155,21 @@ int greeter_next(struct greeter *g, void *hello, char from[GREETER_FROM])
 	for (size_t i = 0; i < g->count;) {
 		struct caller *c = &g->callers[i];
 
-		if (!greeter_read_hello(g, c))
+		if (!greeter_read_hello(g, c)) {
 			greeter_close_caller(g, i);
-		else if (c->have == g->hello_bytes)
-			return greeter_hand_over_caller(g, i, hello, from);
-		else if (now - c->since > GREETER_SECONDS)
+		} else if (c->have == g->hello_bytes) {
+			int fd = c->fd;
+
+			memcpy(hello, c->hello, g->hello_bytes);
+			memcpy(from, c->from, GREETER_FROM);
+			epoll_ctl(g->poll, EPOLL_CTL_DEL, fd, NULL);
+			greeter_forget_caller(g, i);
+			return fd;
+		} else if (now - c->since > GREETER_SECONDS) {
 			greeter_close_caller(g, i);
-		else
+		} else {
 			i++;
+		}
 	}
 	return -1;
 }

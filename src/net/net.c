@@ -152,21 +152,23 @@ enum status net_connect(const struct net_address *to, double seconds, int buffer
 	return status;
 }
 
-bool net_send(int fd, const void *bytes, size_t count, double seconds)
+static bool net_transfer(int fd, char *at, size_t count, bool sends, double seconds)
 {
 	double limit = clock_seconds() + seconds;
-	const char *at = bytes;
 
 	while (count > 0) {
-		struct pollfd waiting = { .fd = fd, .events = POLLOUT };
-		ssize_t n = send(fd, at, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+		struct pollfd waiting = { .fd = fd, .events = sends ? POLLOUT : POLLIN };
+		ssize_t n = sends ? send(fd, at, count, MSG_NOSIGNAL | MSG_DONTWAIT)
+				  : recv(fd, at, count, MSG_DONTWAIT);
 
 		if (n > 0) {
 			at += n;
 			count -= (size_t)n;
 			continue;
 		}
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
+		if (n == 0)
+			errno = ECONNRESET;
+		if (errno != EAGAIN && errno != EINTR)
 			return false;
 		if (clock_seconds() > limit) {
 			errno = ETIMEDOUT;
@@ -175,6 +177,16 @@ bool net_send(int fd, const void *bytes, size_t count, double seconds)
 		poll(&waiting, 1, 100);
 	}
 	return true;
+}
+
+bool net_send(int fd, const void *bytes, size_t count, double seconds)
+{
+	return net_transfer(fd, (char *)bytes, count, true, seconds);
+}
+
+bool net_receive(int fd, void *bytes, size_t count, double seconds)
+{
+	return net_transfer(fd, bytes, count, false, seconds);
 }
 
 /* False: not an IP address, or one that other machines cannot use. */

@@ -46,8 +46,12 @@ enum status net_listen(const struct net_address *address, int *fd, struct net_ad
 enum status net_connect(const struct net_address *to, double seconds, int buffer_bytes, int *fd,
 			struct error *err);
 
-/* Sends all bytes within `seconds`. False: see errno, ETIMEDOUT after the timeout. */
+/*
+ * Send or receive all bytes within `seconds`. False: see errno, ETIMEDOUT after the timeout,
+ * ECONNRESET if the peer has closed the connection.
+ */
 bool net_send(int fd, const void *bytes, size_t count, double seconds);
+bool net_receive(int fd, void *bytes, size_t count, double seconds);
 
 /*
  * First address of an interface of this machine, IPv4 before IPv6; `interface` may be a numeric

@@ -50,15 +50,6 @@ bool counter_reached(const struct counter *counter, uint32_t value)
 	return (int32_t)(atomic_load_explicit(&counter->value, memory_order_acquire) - value) >= 0;
 }
 
-static void host_counter_pause_core(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
 static bool counter_spin(const struct counter *counter, uint32_t value)
 {
 	double end;
@@ -66,7 +57,11 @@ static bool counter_spin(const struct counter *counter, uint32_t value)
 	for (int i = 0; i < SPIN_LOOKS; i++) {
 		if (counter_reached(counter, value))
 			return true;
-		host_counter_pause_core();
+#if defined(__x86_64__)
+		__builtin_ia32_pause();
+#elif defined(__aarch64__)
+		__asm__ volatile("yield");
+#endif
 	}
 	end = clock_seconds() + YIELD_SECONDS;
 	do {

@@ -109,37 +109,19 @@ static void host_gemm_panel(const struct multiply *x, const struct tile *t, int6
 			     (blasint)(b_rows > 0 ? b_rows : 1), beta, c, (blasint)t->rows);
 }
 
-/* Applies the epilogue to an FP32 tile before rounding; `bias` is scratch for its rows. */
-static void host_gemm_finish_16(const struct gemm *g, const struct tile *t, float *c, float *bias)
-{
-	elements_from_16(bias, (const uint16_t *)g->bias + t->row, (uint64_t)t->rows, g->precision);
-	for (int64_t j = 0; j < t->columns; j++)
-		gemm_finish_float(c + j * t->rows, bias, t->rows,
-				  g->epilogue == EPILOGUE_BIAS_RELU);
-}
-
-/* Loads a tile of C to FP32; it is stored in 16 bits or, with `wide`, in FP32. */
-static void host_gemm_load_result(const struct gemm *g, const struct tile *t, float *c)
-{
-	int64_t first = t->row + t->column * g->ldc;
-
-	if (!g->wide)
-		host_gemm_panel_widen_to_fp32(c, (const uint16_t *)g->c + first, t->rows,
-					      t->columns, g->ldc, g->precision);
-	for (int64_t j = 0; g->wide && j < t->columns; j++)
-		memcpy(c + j * t->rows, (const float *)g->c + first + j * g->ldc,
-		       (size_t)t->rows * sizeof(float));
-}
-
+/* C is stored in 16 bits or, with `wide`, in FP32; `c` is its tile in FP32, and scratch. */
 static void host_gemm_multiply_tile_16(const struct multiply *x, const struct tile *t, float *c)
 {
 	const struct gemm *g = &x->g;
-	float beta = (float)g->beta;
-	int64_t depth = 0;
-	int64_t first;
+	float beta = (float)g->beta, *bias = c + (size_t)TILE * TILE;
+	int64_t depth = 0, first = t->row + t->column * g->ldc;
 
-	if (g->beta != 0)
-		host_gemm_load_result(g, t, c);
+	if (g->beta != 0 && !g->wide)
+		host_gemm_panel_widen_to_fp32(c, (const uint16_t *)g->c + first, t->rows,
+					      t->columns, g->ldc, g->precision);
+	for (int64_t j = 0; g->beta != 0 && g->wide && j < t->columns; j++)
+		memcpy(c + j * t->rows, (const float *)g->c + first + j * g->ldc,
+		       (size_t)t->rows * sizeof(float));
 	do {
 		int64_t count = g->k - depth < PANEL ? g->k - depth : PANEL;
 
@@ -147,9 +129,13 @@ static void host_gemm_multiply_tile_16(const struct multiply *x, const struct ti
 		beta = 1;
 		depth += count;
 	} while (depth < g->k);
+	/* The epilogue is applied before rounding. */
 	if (g->epilogue != EPILOGUE_NONE)
-		host_gemm_finish_16(g, t, c, c + (size_t)TILE * TILE);
-	first = t->row + t->column * g->ldc;
+		elements_from_16(bias, (const uint16_t *)g->bias + t->row, (uint64_t)t->rows,
+				 g->precision);
+	for (int64_t j = 0; g->epilogue != EPILOGUE_NONE && j < t->columns; j++)
+		gemm_finish_float(c + j * t->rows, bias, t->rows,
+				  g->epilogue == EPILOGUE_BIAS_RELU);
 	for (int64_t j = 0; !g->wide && j < t->columns; j++)
 		elements_to_16((uint16_t *)g->c + first + j * g->ldc, c + j * t->rows,
 			       (uint64_t)t->rows, g->precision);

@@ -231,12 +231,6 @@ static enum status host_memory_allocate(struct host_device *device, enum allocat
 	}
 }
 
-static bool host_memory_has_allocator(enum allocator allocator)
-{
-	return allocator != ALLOCATOR_POOL && allocator != ALLOCATOR_POOL_RELEASE &&
-	       allocator != ALLOCATOR_MANAGED && allocator != ALLOCATOR_WRITE_COMBINED;
-}
-
 enum status host_memory_alloc(struct device *device, enum allocator allocator, size_t bytes,
 			      struct stream *stream, void **out, struct error *err)
 {
@@ -244,19 +238,19 @@ enum status host_memory_alloc(struct device *device, enum allocator allocator, s
 	bool own = allocator_on_device(allocator);
 	_Atomic uint64_t *used = own ? &host->allocated_bytes : &host->host_bytes;
 	uint64_t total = own ? host->partition->memory_bytes : host->machine_bytes;
-	enum status status;
+	bool missing = allocator == ALLOCATOR_POOL || allocator == ALLOCATOR_POOL_RELEASE ||
+		       allocator == ALLOCATOR_MANAGED || allocator == ALLOCATOR_WRITE_COMBINED;
+	enum status status = STATUS_OK;
 
 	(void)stream;
 	*out = NULL;
 	if (bytes == 0)
 		return STATUS_OK;
-	if (host_memory_has_allocator(allocator)) {
+	if (!missing)
 		status = host_memory_check_fits(allocator_name(allocator), bytes, atomic_load(used),
 						total, err);
-		if (status != STATUS_OK)
-			return status;
-	}
-	status = host_memory_allocate(host, allocator, bytes, out, err);
+	if (status == STATUS_OK)
+		status = host_memory_allocate(host, allocator, bytes, out, err);
 	if (status == STATUS_OK)
 		atomic_fetch_add(used, bytes);
 	return status;
@@ -306,30 +300,23 @@ enum status host_device_memory(struct device *device, uint64_t *free_bytes, uint
 	return STATUS_OK;
 }
 
-/* Resident bytes of this process; 0: unknown. */
-static uint64_t host_memory_resident_bytes(void)
-{
-	unsigned long long size, pages;
-	char line[128];
-
-	return device_limits_read_line(line, sizeof(line), "/proc/self/statm") &&
-			       sscanf(line, "%llu %llu", &size, &pages) == 2
-		       ? pages * (uint64_t)sysconf(_SC_PAGESIZE)
-		       : 0;
-}
-
 /*
  * The machine's total is not an accounting source, because other processes use memory all the time.
  */
 enum status host_memory_view(struct device *device, struct memory_view *out, struct error *err)
 {
 	struct host_device *host = host_device(device);
+	unsigned long long size, pages = 0;
+	char line[128];
 
 	(void)err;
+	/* Without a complete answer the resident bytes stay 0: unknown. */
+	if (device_limits_read_line(line, sizeof(line), "/proc/self/statm"))
+		sscanf(line, "%llu %llu", &size, &pages);
 	*out = (struct memory_view){
 		.runtime_used =
 			atomic_load(&host->allocated_bytes) + atomic_load(&host->workspace_bytes),
-		.process_used = host_memory_resident_bytes(),
+		.process_used = pages * (uint64_t)sysconf(_SC_PAGESIZE),
 	};
 	return STATUS_OK;
 }

@@ -34,31 +34,24 @@ static bool host_placement_hwloc_load_topology(void)
 	return false;
 }
 
-/*
- * The nearest object above the device that has memory. If hwloc does not see the bus, the node that
- * the kernel reports.
- */
-static hwloc_obj_t host_placement_parent_of(const struct device *device)
-{
-	const struct device_info *info = &device->info;
-	hwloc_obj_t bus = NULL;
-
-	if (!info->pci[0])
-		return NULL;
-	bus = hwloc_get_pcidev_by_busidstring(machine.topology, info->pci);
-	if (bus)
-		return hwloc_get_non_io_ancestor_obj(machine.topology, bus);
-	if (info->numa_node < 0)
-		return NULL;
-	return hwloc_get_numanode_obj_by_os_index(machine.topology, (unsigned)info->numa_node);
-}
-
 int placement_begin(const struct device *device)
 {
-	hwloc_obj_t parent =
-		host_placement_hwloc_load_topology() ? host_placement_parent_of(device) : NULL;
+	const struct device_info *info = &device->info;
+	hwloc_obj_t bus, parent = NULL;
 	int node;
 
+	if (!info->pci[0] || !host_placement_hwloc_load_topology())
+		return -1;
+	/*
+	 * The nearest object above the device that has memory. If hwloc does not see the bus, the
+	 * node that the kernel reports.
+	 */
+	bus = hwloc_get_pcidev_by_busidstring(machine.topology, info->pci);
+	if (bus)
+		parent = hwloc_get_non_io_ancestor_obj(machine.topology, bus);
+	else if (info->numa_node >= 0)
+		parent = hwloc_get_numanode_obj_by_os_index(machine.topology,
+							    (unsigned)info->numa_node);
 	/* Several nodes: the bus is attached to the whole machine, as in a virtual one. */
 	if (!parent || hwloc_bitmap_weight(parent->nodeset) != 1)
 		return -1;

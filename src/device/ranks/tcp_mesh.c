@@ -74,72 +74,24 @@ enum status tcp_mesh_id(struct communicator_id *out, struct error *err)
 	return STATUS_OK;
 }
 
-/* The listener of an id created by this process; -1: none. */
-static int tcp_mesh_take_listener(const struct rendezvous *r)
+static enum status tcp_mesh_transferred(bool all, double seconds, struct error *err)
 {
-	for (size_t i = 0; i < PENDING_MOST; i++) {
-		int fd = pending[i].fd;
-
-		if (fd && net_equal(pending[i].token, r->token, TOKEN_BYTES)) {
-			pending[i].fd = 0;
-			return fd;
-		}
-	}
-	return -1;
-}
-
-/* Waits for `events`; false after the deadline. */
-static bool tcp_mesh_wait_for(int fd, short events, double limit)
-{
-	struct pollfd waiting = { .fd = fd, .events = events };
-	double left = limit - clock_seconds();
-
-	return left > 0 && poll(&waiting, 1, (int)(1e3 * left) + 1) != 0;
-}
-
-static enum status tcp_mesh_transfer_bytes(int fd, char *at, size_t bytes, bool sends,
-					   double seconds, struct error *err)
-{
-	double limit = clock_seconds() + seconds;
-
-	while (bytes > 0) {
-		ssize_t n = sends ? send(fd, at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT)
-				  : recv(fd, at, bytes, MSG_DONTWAIT);
-
-		if (n > 0) {
-			at += n;
-			bytes -= (size_t)n;
-			limit = clock_seconds() + seconds;
-			continue;
-		}
-		if (n == 0)
-			return error_set(err, STATUS_DEVICE, "closed the connection");
-		if (errno != EAGAIN && errno != EINTR)
-			return error_set(err, STATUS_DEVICE, "%s", strerror(errno));
-		if (!tcp_mesh_wait_for(fd, sends ? POLLOUT : POLLIN, limit))
-			return error_set(err, STATUS_TIMEOUT, "no progress for %g s", seconds);
-	}
-	return STATUS_OK;
+	if (all)
+		return STATUS_OK;
+	if (errno == ETIMEDOUT)
+		return error_set(err, STATUS_TIMEOUT, "no progress for %g s", seconds);
+	return error_set(err, STATUS_DEVICE, "%s",
+			 errno == ECONNRESET ? "closed the connection" : strerror(errno));
 }
 
 enum status tcp_mesh_send(int fd, const void *from, size_t bytes, double seconds, struct error *err)
 {
-	return tcp_mesh_transfer_bytes(fd, (char *)from, bytes, true, seconds, err);
+	return tcp_mesh_transferred(net_send(fd, from, bytes, seconds), seconds, err);
 }
 
 enum status tcp_mesh_receive(int fd, void *to, size_t bytes, double seconds, struct error *err)
 {
-	return tcp_mesh_transfer_bytes(fd, to, bytes, false, seconds, err);
-}
-
-static enum status tcp_mesh_connect_peer(const struct net_address *to,
-					 const struct mesh_hello *hello, int peer, double limit,
-					 int *fd, struct error *err)
-{
-	if (net_connect(to, limit - clock_seconds(), BUFFER_BYTES, fd, err) != STATUS_OK ||
-	    tcp_mesh_send(*fd, hello, sizeof(*hello), limit - clock_seconds(), err) != STATUS_OK)
-		return error_prefix(err, "rank %d", peer);
-	return STATUS_OK;
+	return tcp_mesh_transferred(net_receive(fd, to, bytes, seconds), seconds, err);
 }
 
 static int tcp_mesh_first_missing(const int *peers, int from, int end)
@@ -154,15 +106,13 @@ static void tcp_mesh_admit_peer(int fd, const struct mesh_hello *hello,
 				const struct mesh_hello *mine, int from, int size, int *peers,
 				struct net_address *table)
 {
-	int on, bytes;
+	int on = 1, bytes = BUFFER_BYTES;
 
 	if (!net_equal(hello->token, mine->token, TOKEN_BYTES) || hello->rank < from ||
 	    hello->rank >= size || peers[hello->rank] >= 0) {
 		close(fd);
 		return;
 	}
-	on = 1;
-	bytes = BUFFER_BYTES;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
@@ -182,10 +132,11 @@ static enum status tcp_mesh_accept_peers(int listener, const struct mesh_hello *
 	if (greeter_open(&greeter, listener, sizeof(hello), err) != STATUS_OK)
 		return err->status;
 	while (tcp_mesh_first_missing(peers, from, size) < size) {
-		double second = fmin(limit, clock_seconds() + 1);
+		struct pollfd waiting = { .fd = greeter_fd(greeter), .events = POLLIN };
+		double left = fmin(1, limit - clock_seconds());
 		int fd;
 
-		tcp_mesh_wait_for(greeter_fd(greeter), POLLIN, second);
+		poll(&waiting, 1, left > 0 ? (int)(1e3 * left) + 1 : 0);
 		while ((fd = greeter_next(greeter, &hello, caller)) >= 0)
 			tcp_mesh_admit_peer(fd, &hello, mine, from, size, peers, table);
 		if (clock_seconds() >= limit && tcp_mesh_first_missing(peers, from, size) < size) {
@@ -202,10 +153,16 @@ static enum status tcp_mesh_open_first(const struct rendezvous *r, const struct 
 				       int size, double limit, int *peers,
 				       struct net_address *table, struct error *err)
 {
-	int listener = tcp_mesh_take_listener(r);
+	struct mesh_pending *own = pending;
+	int listener;
 
-	if (listener < 0)
+	while (own < pending + PENDING_MOST &&
+	       !(own->fd && net_equal(own->token, r->token, TOKEN_BYTES)))
+		own++;
+	if (own == pending + PENDING_MOST)
 		return error_set(err, STATUS_INTERNAL, "rank 0 did not create the id");
+	listener = own->fd;
+	own->fd = 0;
 	tcp_mesh_accept_peers(listener, hello, 1, size, limit, peers, table, err);
 	for (int peer = 1; peer < size && err->status == STATUS_OK; peer++)
 		tcp_mesh_send(peers[peer], table, (size_t)size * sizeof(*table),
@@ -236,7 +193,11 @@ static enum status tcp_mesh_open_other(const struct rendezvous *r, struct mesh_h
 			     limit - clock_seconds(), err) != STATUS_OK)
 		error_prefix(err, "rank 0");
 	for (int peer = 1; peer < hello->rank && err->status == STATUS_OK; peer++)
-		tcp_mesh_connect_peer(&table[peer], hello, peer, limit, &peers[peer], err);
+		if (net_connect(&table[peer], limit - clock_seconds(), BUFFER_BYTES, &peers[peer],
+				err) != STATUS_OK ||
+		    tcp_mesh_send(peers[peer], hello, sizeof(*hello), limit - clock_seconds(),
+				  err) != STATUS_OK)
+			error_prefix(err, "rank %d", peer);
 	if (err->status == STATUS_OK)
 		tcp_mesh_accept_peers(listener, hello, hello->rank + 1, size, limit, peers, table,
 				      err);

@@ -32,8 +32,7 @@ enum status tcp_mesh_open(const struct communicator_id *id, int rank, int size, 
 void tcp_mesh_close(int *peers, int size);
 
 /*
- * Transfers all bytes. STATUS_TIMEOUT after `seconds` without progress; STATUS_DEVICE if the peer
- * has gone.
+ * Transfers all bytes. STATUS_TIMEOUT after `seconds`; STATUS_DEVICE if the peer has gone.
  */
 enum status tcp_mesh_send(int fd, const void *from, size_t bytes, double seconds,
 			  struct error *err);

@@ -225,29 +225,23 @@ static void program_close_pipe(const int ends[2])
 			close(ends[i]);
 }
 
-/* Pipes for both streams, with non-blocking read ends. */
-static enum status program_open_pipes(int reads[2], int writes[2], struct error *err)
-{
-	for (int i = 0; i < 2; i++) {
-		int ends[2];
-
-		if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
-			return error_errno(err, "pipe");
-		reads[i] = ends[0];
-		writes[i] = ends[1];
-	}
-	return STATUS_OK;
-}
-
 enum status program_run(const struct program *program, struct program_guard *guard,
 			struct program_end *end, struct error *err)
 {
 	struct flight f = { .program = program, .streams = { -1, -1 }, .pidfd = -1 };
-	int outputs[2] = { -1, -1 };
-	enum status status;
+	int outputs[2] = { -1, -1 }, ends[2];
+	enum status status = STATUS_OK;
 
 	*end = (struct program_end){ .wait_status = 0 };
-	status = program_open_pipes(f.streams, outputs, err);
+	for (int i = 0; i < 2 && status == STATUS_OK; i++) {
+		if (pipe2(ends, O_CLOEXEC) != 0) {
+			status = error_errno(err, "pipe");
+			continue;
+		}
+		f.streams[i] = ends[0];
+		outputs[i] = ends[1];
+		fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	}
 	if (status == STATUS_OK)
 		status = program_start(&f, outputs, err);
 	program_close_pipe(outputs);

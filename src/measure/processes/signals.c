@@ -22,27 +22,19 @@ static struct timespec stopped_at; /* written by the handler only, which nothing
 /* One stop request may arrive twice: timeout(1) signals the process and then its whole group. */
 #define ECHO_SECONDS 0.25
 
-static bool signals_is_echo(int number)
+static void on_signal(int number)
 {
+	static const char note[] = "gpuproof: stopping as soon as the results are written. Press "
+				   "Ctrl-C again to stop now.\n";
+	int saved = errno;
 	struct timespec now;
 	double since;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	since = (double)(now.tv_sec - stopped_at.tv_sec) +
 		1e-9 * (double)(now.tv_nsec - stopped_at.tv_nsec);
-	if (number == last_stop && since < ECHO_SECONDS)
-		return true;
-	stopped_at = now;
-	return false;
-}
-
-static void on_signal(int number)
-{
-	static const char note[] = "gpuproof: stopping as soon as the results are written. Press "
-				   "Ctrl-C again to stop now.\n";
-	int saved = errno;
-
-	if (number != SIGCHLD && !signals_is_echo(number)) {
+	if (number != SIGCHLD && (number != last_stop || since >= ECHO_SECONDS)) {
+		stopped_at = now;
 		stops = stops + 1;
 		last_stop = number;
 		unattended_stops = unattended_stops + !attended;

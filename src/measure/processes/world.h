@@ -3,7 +3,7 @@
  * Unless stated otherwise every call is collective: all ranks make it in the same order.
  *
  * struct world_ops implements the communication: shared memory between processes forked before any
- * device call (world_shm.c), or TCP between nodes (world_tcp.h). Shared memory has no timeout: the
+ * device call (world.c), or TCP between nodes (world_tcp.h). Shared memory has no timeout: the
  * conductor detects a rank that dies, and kills the others. Over TCP a rank that dies or stays
  * silent ends the world.
  */

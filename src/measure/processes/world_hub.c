@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "measure/processes/world_wire.h"
+#include "measure/processes/world_ops.h"
 #include "net/greeter.h"
 #include "net/net.h"
 
@@ -205,28 +205,21 @@ static void world_hub_take_slot(struct hub_session *s, int rank, const struct fr
 		world_hub_deliver_slots(s);
 }
 
-static struct error world_hub_error_of(const struct frame *f, const unsigned char *data)
-{
-	bool known = f->operation > STATUS_OK && f->operation <= STATUS_LOST;
-	struct error said = { .status = known ? (enum status)f->operation : STATUS_INTERNAL,
-			      .rank = f->root };
-
-	snprintf(said.message, sizeof(said.message), "%.*s", (int)f->bytes, (const char *)data);
-	return said;
-}
-
 static void world_hub_handle_frame(struct hub_session *s, int rank, const struct frame *f,
 				   const unsigned char *data)
 {
 	struct world_notice *notice = s->hub->notice;
-	struct error said;
+	bool known = f->operation > STATUS_OK && f->operation <= STATUS_LOST;
+	struct error said = { .status = known ? (enum status)f->operation : STATUS_INTERNAL,
+			      .rank = f->root };
 
 	switch (f->kind) {
 	case FRAME_SLOT:
 		world_hub_take_slot(s, rank, f, data);
 		return;
 	case FRAME_FAILURE:
-		said = world_hub_error_of(f, data);
+		snprintf(said.message, sizeof(said.message), "%.*s", (int)f->bytes,
+			 (const char *)data);
 		if (world_notice_set(notice, &said))
 			s->failed_rank = rank;
 		return;

@@ -2,7 +2,6 @@
 #include "measure/processes/world_tcp.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,10 +16,9 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "base/text.h"
-#include "measure/processes/world_wire.h"
+#include "measure/processes/world_ops.h"
 #include "net/net.h"
 
-#define TICK_MS 50
 /* The hub reports a missing rank first; this timeout detects a hub that disappeared silently. */
 #define PATIENCE_SECONDS 30.0
 
@@ -149,32 +147,16 @@ static enum status world_tcp_join(struct world *world, struct error *err)
 		       : world_tcp_lose_hub(world, "send: ", strerror(errno), err);
 }
 
-/* Reads `count` bytes. Fails if the hub sends nothing until `limit`. */
+/* Reads `count` bytes. Fails if the hub has not sent them by `limit`. */
 static enum status world_tcp_read(struct world *world, void *to, size_t count, double limit,
 				  struct error *err)
 {
-	int fd = world_tcp_own_rank(world)->fd;
-	char *at = to;
-
-	while (count > 0) {
-		struct pollfd waiting = { .fd = fd, .events = POLLIN };
-		ssize_t n = recv(fd, at, count, MSG_DONTWAIT);
-
-		if (n > 0) {
-			at += n;
-			count -= (size_t)n;
-			continue;
-		}
-		if (n == 0 || (errno != EAGAIN && errno != EINTR))
-			return world_tcp_lose_hub(world, "the hub ended: ",
-						  strerror(n == 0 ? ECONNRESET : errno), err);
-		if (clock_seconds() > limit)
-			return world_tcp_lose_hub(world,
-						  "the hub does not respond: ", strerror(ETIMEDOUT),
-						  err);
-		poll(&waiting, 1, TICK_MS);
-	}
-	return STATUS_OK;
+	if (net_receive(world_tcp_own_rank(world)->fd, to, count, limit - clock_seconds()))
+		return STATUS_OK;
+	return world_tcp_lose_hub(world,
+				  errno == ETIMEDOUT ? "the hub does not respond: "
+						     : "the hub ended: ",
+				  strerror(errno), err);
 }
 
 static enum status world_tcp_read_slot(struct world *world, struct world_slot *slot, double limit,
@@ -225,28 +207,25 @@ static enum status world_tcp_exchange(struct world *world, const struct world_ca
 	return STATUS_OK;
 }
 
-static void world_tcp_send(struct world *world, const struct frame *frame, const char *data)
+static void world_tcp_send(struct world *world, struct frame frame, const char *data)
 {
 	if (world_tcp_own_rank(world)->fd >= 0)
-		world_hub_wire_send_frame(world_tcp_own_rank(world)->fd, frame, data, 1);
+		world_hub_wire_send_frame(world_tcp_own_rank(world)->fd, &frame, data, 1);
 }
 
 static bool world_tcp_publish_failure(struct world *world, const struct error *said)
 {
-	struct frame frame = world_hub_wire_error(FRAME_FAILURE, said);
 	struct error ignored = ERROR_NONE;
 
 	if (world_tcp_join(world, &ignored) != STATUS_OK)
 		return false;
-	world_tcp_send(world, &frame, said->message);
+	world_tcp_send(world, world_hub_wire_error(FRAME_FAILURE, said), said->message);
 	return true;
 }
 
 static void world_tcp_clear_failure(struct world *world)
 {
-	const struct frame frame = { .kind = FRAME_CLEAR };
-
-	world_tcp_send(world, &frame, NULL);
+	world_tcp_send(world, (struct frame){ .kind = FRAME_CLEAR }, NULL);
 }
 
 static bool world_tcp_pending_failure(const struct world *world, struct error *said)
@@ -258,9 +237,7 @@ static bool world_tcp_pending_failure(const struct world *world, struct error *s
 
 static void world_tcp_leave(struct world *world)
 {
-	const struct frame frame = { .kind = FRAME_LEAVE };
-
-	world_tcp_send(world, &frame, NULL);
+	world_tcp_send(world, (struct frame){ .kind = FRAME_LEAVE }, NULL);
 }
 
 static void world_tcp_release(struct world *world)

@@ -87,17 +87,6 @@ struct share {
 	char domain[64], source[64], why[160];
 };
 
-/* Sets the window to "not measured", with the reason. */
-static void energy_meter_window_unknown(struct energy_window *w, const char *why)
-{
-	*w = (struct energy_window){ .joules = (double)NAN,
-				     .watts = (double)NAN,
-				     .error = (double)NAN,
-				     .first_update = (double)NAN,
-				     .last_update = (double)NAN };
-	snprintf(w->why, sizeof(w->why), "%s", why);
-}
-
 static void energy_meter_add_power(void *context, const struct telemetry *t)
 {
 	struct power *p = context;
@@ -278,30 +267,27 @@ struct energy_meter *energy_meter_begin(struct device *const *devices, size_t co
 	return m;
 }
 
-/* An update after `ended` is the first one after the window. */
-static void energy_meter_end_window(struct gauge *g, double ended)
-{
-	struct updates *u = &g->updates;
-	bool late;
-
-	telemetry_poller_lock(g->poller);
-	late = u->count > 0 && u->last.time > ended;
-	g->ending = (struct ending){ .last = late ? u->previous : u->last,
-				     .count = u->count - late,
-				     .most = u->most };
-	if (late && g->ending.count > 0)
-		g->ending.after = u->last;
-	telemetry_poller_unlock(g->poller);
-}
-
 void energy_meter_read(struct energy_meter *m)
 {
 	double now = clock_seconds();
 
-	for (size_t i = 0; i < m->count; i++)
-		if (energy_meter_is_watched(&m->gauges[i]))
-			energy_meter_end_window(&m->gauges[i], now);
+	for (size_t i = 0; i < m->count; i++) {
+		struct gauge *g = &m->gauges[i];
+		const struct updates *u = &g->updates;
+		bool late;
 
+		if (!energy_meter_is_watched(g))
+			continue;
+		telemetry_poller_lock(g->poller);
+		/* An update after `now` is the first one after the window. */
+		late = u->count > 0 && u->last.time > now;
+		g->ending = (struct ending){ .last = late ? u->previous : u->last,
+					     .count = u->count - late,
+					     .most = u->most };
+		if (late && g->ending.count > 0)
+			g->ending.after = u->last;
+		telemetry_poller_unlock(g->poller);
+	}
 	for (size_t i = 0; i < m->count; i++) {
 		struct gauge *g = &m->gauges[i];
 
@@ -411,7 +397,12 @@ static void energy_meter_add_shares(struct energy_window *out, const struct shar
 		int before = 0;
 
 		if (*all[r].why) {
-			energy_meter_window_unknown(out, all[r].why);
+			*out = (struct energy_window){ .joules = (double)NAN,
+						       .watts = (double)NAN,
+						       .error = (double)NAN,
+						       .first_update = (double)NAN,
+						       .last_update = (double)NAN };
+			snprintf(out->why, sizeof(out->why), "%s", all[r].why);
 			return;
 		}
 		while (before < r && strcmp(all[before].domain, all[r].domain) != 0)

@@ -20,21 +20,6 @@ static double sensors_telemetry_sysfs_read_number(const char *format, int n)
 		       : (double)NAN;
 }
 
-/* Mean over the partition's CPUs. */
-static double sensors_telemetry_partition_clock_hz(const struct cpu_partition *partition)
-{
-	double sum = 0;
-	int count = 0, cpu;
-
-	hwloc_bitmap_foreach_begin (cpu, partition->cpuset) {
-		sum += 1e3 * sensors_telemetry_sysfs_read_number(
-				     "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu);
-		count++;
-	}
-	hwloc_bitmap_foreach_end();
-	return count > 0 ? sum / count : NAN;
-}
-
 /*
  * hwmon drivers for the CPU. The first temperature is that of the package (coretemp) or the control
  * temperature (k10temp).
@@ -60,9 +45,19 @@ static double sensors_telemetry_temperature_celsius(void)
 
 enum status host_telemetry(struct device *device, struct telemetry *out, struct error *err)
 {
+	double clocks = 0;
+	int count = 0, cpu;
+
 	(void)err;
+	hwloc_bitmap_foreach_begin (cpu, host_device(device)->partition->cpuset) {
+		clocks += 1e3 * sensors_telemetry_sysfs_read_number("/sys/devices/system/cpu/cpu%d/"
+								    "cpufreq/scaling_cur_freq",
+								    cpu);
+		count++;
+	}
+	hwloc_bitmap_foreach_end();
 	*out = (struct telemetry){
-		.sm_clock_hz = sensors_telemetry_partition_clock_hz(host_device(device)->partition),
+		.sm_clock_hz = count > 0 ? clocks / count : NAN, /* mean over the partition */
 		.memory_clock_hz = NAN,
 		.power_watts = NAN,
 		.temperature_celsius = sensors_telemetry_temperature_celsius(),
