@@ -90,6 +90,7 @@ struct verdict_check *judge_judging_add(const struct judging *j, size_t i,
 {
 	const struct subject *s = j->subjects[i];
 	const struct observation *o = &j->observations[i];
+	const struct metric_value *m = case_metric(s->first, j->limit->metric->name);
 	struct verdict_check *check = verdicts_add(j->verdicts);
 
 	run_findings_set(&check->limit, j->limit->name);
@@ -100,7 +101,7 @@ struct verdict_check *judge_judging_add(const struct judging *j, size_t i,
 	run_findings_set(&check->model, s->device ? s->device->name : "");
 	run_findings_set(&check->uuid, s->device ? s->device->uuid : "");
 	run_findings_set(&check->metric, j->limit->metric->name);
-	run_findings_set(&check->unit, j->limit->metric->unit);
+	run_findings_set(&check->unit, m ? case_metric_unit(s->first, m) : j->limit->metric->unit);
 	run_findings_set(&check->place, j->limit->place);
 	run_findings_set(&check->bound_origin, j->limit->origin);
 	judge_judging_set_task(check, j->limit, s);
@@ -336,7 +337,8 @@ static bool judge_resolve_baseline(const struct judging *j, const struct bound *
 	*reason = judge_baseline_misfit(j->input, s, before);
 	if (*reason)
 		return false;
-	o = observation_make(before, check->metric, check->unit, j->limit->launch_spread);
+	o = observation_make(before, check->metric, j->limit->metric->unit,
+			     j->limit->launch_spread);
 	if (o.verdict == VERDICT_PASS) {
 		check->bound = bound->factor * o.estimate.value;
 		*half = o.estimate.half;

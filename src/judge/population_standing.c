@@ -155,7 +155,7 @@ struct population_comparing {
 static void population_standing_decide(const struct judging *j, struct verdict_check *check,
 				       const struct standing *s, const struct subject *subject)
 {
-	char *words = population_standing_words(s, j->limit->metric->unit);
+	char *words = population_standing_words(s, check->unit);
 	enum verdict found = population_standing_verdict(s);
 	enum verdict verdict =
 		subject ? outliers_downgrade_if_throttled(j->input, subject, found) : found;

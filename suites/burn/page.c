@@ -172,27 +172,16 @@ struct burn_dose burn_page_dose_of(const struct result *all, const struct case_r
 	return dose;
 }
 
-/* Formats "1.9 × 10¹⁵"; a dash if unknown. */
-static const char *burn_page_count(double value, char *out, size_t size)
+/* "1.9×10¹⁵"; a dash if unknown. */
+static struct formatted burn_page_count(double value)
 {
-	static const char *const raised[] = {
-		"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹",
-	};
-	int exponent = value >= 1 ? (int)floor(log10(value)) : 0;
-
-	if (!(value > 0) || isinf(value))
-		return "–";
-	snprintf(out, size, "%.1f × 10%s%s", value / pow(10, exponent),
-		 exponent >= 10 ? raised[exponent / 10 % 10] : "", raised[exponent % 10]);
-	return out;
+	return value > 0 && isfinite(value) ? format_scientific(value) : format_text("–");
 }
 
-/* Appends " 1.9 × 10¹⁵ (bf16)," for each load with a known dose; sums the multiply-adds. */
+/* Appends " 1.9×10¹⁵ (bf16)," for each load with a known dose; sums the multiply-adds. */
 static void burn_page_dose_add_loads(const struct result *all, struct text *loads,
 				     double *multiply_adds)
 {
-	char words[FORMAT_SIZE];
-
 	for (size_t i = 0; i < all->case_count; i++) {
 		const struct case_result *c = &all->cases[i];
 		const struct metric_value *done = case_metric(c, "burn.multiply_adds"),
@@ -203,7 +192,7 @@ static void burn_page_dose_add_loads(const struct result *all, struct text *load
 		if (!rate || !(rate->value > 0) || !burn_page_is_latest(all, c))
 			continue;
 		text_addf(loads, "%s %s (%s)", loads->length ? "," : "",
-			  burn_page_count(1 / rate->value, words, sizeof(words)),
+			  burn_page_count(1 / rate->value).text,
 			  burn_page_parameter_text_or_empty(c, "load"));
 	}
 }
@@ -213,7 +202,6 @@ char *burn_page_statement(const struct result *all)
 	struct text loads = TEXT_EMPTY, out = TEXT_EMPTY;
 	double multiply_adds = 0;
 	bool clean = true;
-	char words[FORMAT_SIZE];
 
 	burn_page_dose_add_loads(all, &loads, &multiply_adds);
 	for (size_t i = 0; i < all->case_count; i++)
@@ -224,7 +212,7 @@ char *burn_page_statement(const struct result *all)
 			  "none was wrong. A defect that corrupts one multiply-add in%s would have "
 			  "been found with a probability of 95 %%. Rarer or intermittent "
 			  "defects are possible.",
-			  burn_page_count(multiply_adds, words, sizeof(words)), loads.data);
+			  burn_page_count(multiply_adds).text, loads.data);
 	text_release(&loads);
 	return out.length ? text_detach(&out) : NULL;
 }
@@ -312,19 +300,19 @@ static void burn_page_add_injected(const struct result *run, const struct case_r
 
 /* Cells of a soak's row: wrong words, rate and dose. */
 static void burn_page_add_dose(const struct view *view, const struct result *run,
-			       const struct case_result *c, struct tree *cells)
+			       const struct case_result *c, const struct burn_dose *dose,
+			       struct tree *cells)
 {
-	struct burn_dose dose = burn_page_dose_of(run, c);
 	char text[FORMAT_SIZE], *rate = burn_page_rate(view, run, c);
 
 	snprintf(text, sizeof(text), "%.0f", burn_page_sum(run, c, "burn.wrong"));
 	tree_item_text(cells, text);
 	tree_item_text(cells, rate);
-	tree_item_text(cells, burn_page_count(dose.one_in, text, sizeof(text)));
-	tree_item_text(cells, burn_page_count(dose.one_in_bursts, text, sizeof(text)));
-	tree_item_text(cells, dose.multiply_adds > 0 && !(dose.one_in_hot > 0)
+	tree_item_text(cells, burn_page_count(dose->one_in).text);
+	tree_item_text(cells, burn_page_count(dose->one_in_bursts).text);
+	tree_item_text(cells, dose->multiply_adds > 0 && !(dose->one_in_hot > 0)
 				      ? "not tested"
-				      : burn_page_count(dose.one_in_hot, text, sizeof(text)));
+				      : burn_page_count(dose->one_in_hot).text);
 	free(rate);
 }
 
@@ -335,12 +323,11 @@ static void burn_page_add_row(const struct view *view, const struct result *run,
 	struct burn_dose dose = burn_page_dose_of(run, c);
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
 	double verified = burn_page_sum(run, c, "burn.verified");
-	char text[FORMAT_SIZE];
 
 	tree_text(row, "name", presented_parameter(view, c->suite, load).text);
 	if (dose.multiply_adds > 0)
 		tree_textf(row, "where", "%s multiply-adds",
-			   burn_page_count(dose.multiply_adds, text, sizeof(text)));
+			   burn_page_count(dose.multiply_adds).text);
 	else if (verified > 0)
 		tree_text(row, "where", format_quantity(verified, "B").text);
 	else
@@ -349,7 +336,7 @@ static void burn_page_add_row(const struct view *view, const struct result *run,
 	if (selftest)
 		burn_page_add_injected(run, c, cells);
 	else
-		burn_page_add_dose(view, run, c, cells);
+		burn_page_add_dose(view, run, c, &dose, cells);
 }
 
 static struct tree *burn_page_add_table(const struct view *view, size_t run, bool selftest,
@@ -423,18 +410,18 @@ static void burn_page_show_dose(const struct view *view, const char *suite, stru
 	}
 }
 
-/* "6.0 × 10¹² multiply-adds compared, none wrong"; nothing where that is not so. */
+/* "6.0×10¹² multiply-adds compared, none wrong"; nothing where that is not so. */
 static void burn_page_add_title(const struct view *view, const char *suite, struct text *out)
 {
 	double multiply_adds = 0;
 	struct text loads = TEXT_EMPTY;
-	char words[FORMAT_SIZE], *statement = burn_page_statement(view->results);
+	char *statement = burn_page_statement(view->results);
 
 	(void)suite;
 	burn_page_dose_add_loads(view->results, &loads, &multiply_adds);
 	if (statement)
 		text_addf(out, "%s multiply-adds compared, none wrong",
-			  burn_page_count(multiply_adds, words, sizeof(words)));
+			  burn_page_count(multiply_adds).text);
 	text_release(&loads);
 	free(statement);
 }

@@ -110,6 +110,17 @@ judgement.update(verdict="FAIL", wrong_result=True)
 result["run"]["planned"] = len(result["cases"])
 json.dump(result, open(target, "w"))
 PY
+# Several limits reject one device: it is one device that did not pass.
+python3 grow.py run/result.json limits.json 30 && python3 - <<'PY' || fail "several limits"
+import copy, json
+result = json.load(open("limits.json"))
+checks = result["judgement"]["checks"]
+for n in range(5):
+    checks += [dict(copy.deepcopy(c), limit=f"another-{n}") for c in checks[:30] if c["verdict"] == "FAIL"]
+json.dump(result, open("limits.json", "w"))
+PY
+"$program" report limits.json --fleet -o limits.html >said 2>&1 || fail "report --fleet of several limits: $(cat said)"
+! grep -q 'more devices did not pass' limits.html || fail "checks are counted as devices"
 for count in 30 900; do
 	python3 grow.py run/result.json $count.json $count || fail "grow"
 	"$program" report $count.json --fleet -o $count.html >said 2>&1 || fail "report --fleet of $count nodes: $(cat said)"

@@ -34,6 +34,13 @@ def expect(state, page, kind, words, more=""):
         print(f"{state}: {kind}, '{words}', '{more}' expected, not {got}")
         failed = 1
 
+def title(page, state, words):
+    global failed
+    found = re.search("<h1>([^<]*)</h1>", open(page, encoding="utf-8").read())[1]
+    if found != words:
+        print(f"{state}: the title is '{found}', not '{words}'")
+        failed = 1
+
 # Several results: two nights of an H100, of which sessions compare only some figures.
 first, second = (json.load(open(f"{tests}/data/nights/h100_{n}.json")) for n in (1, 3))
 
@@ -56,18 +63,33 @@ total = len(said["figures"]) if "figures" in said else len(said["rows"])
 rows = said.get("figures") or said["rows"]
 open_rows = [r for r in rows if r["grouped"] or r["change"] in ("NOT COMPARED",)]
 assert 0 < len(open_rows) < total, "the two nights compare some figures and not others"
-expect("some figures not comparable", page, "skipped", rf"No regression in {total - len(open_rows)} of {total} figures",
+decided = [r for r in rows if r["change"] in ("UNCHANGED", "IMPROVED") and not r["possible"]]
+bounded = [r for r in rows if r["change"] == "INCONCLUSIVE" and not r["grouped"] and r["high"] <= 1 + max(r["unchanged_within"] or 0, .01)]
+assert len(decided) + len(bounded) + len(open_rows) == total, "a figure is neither decided nor open"
+counts = f"No regression in {len(decided)} of {total} figures" + (f", none beyond the margin in {len(bounded)}" if bounded else "")
+expect("some figures not comparable", page, "skipped", re.escape(counts),
        rf"not decided: {len(open_rows)} vary too much between sessions")
 ids = lambda chosen: {r["case"].split("@")[0] for r in chosen}
 closed = ids(rows) - ids(open_rows)
 keep = lambda c: c["id"].split("@")[0] in closed
-expect("all figures compared", compare("all", only(first, keep), only(second, keep))[0], "ok", "No regression")
+expect("all figures compared", compare("all", only(first, keep), only(second, keep))[0], "ok",
+       f"No regression in {len(decided)} of {len(decided) + len(bounded)} figures, none beyond the margin in {len(bounded)}" if bounded
+       else "No regression")
+gate = run("compare", "a.json", "b.json", "--fail-on", "regression").returncode
+if gate:
+    print(f"all figures compared: green, and exit code {gate}")
+    failed = 1
+# The band of a figure is the one that decided, and the legend says how.
+bands = set(re.findall(r'<rect x="([0-9.]+)" y="0" width="([0-9.]+)"', open(page, encoding="utf-8").read()))
+if len(bands) < 2 or "two one-sided 95&nbsp;% bounds lie in it" not in open(page, encoding="utf-8").read():
+    print(f"figures with different margins have one band: {bands}")
+    failed = 1
 expect("no figure comparable", compare("none", only(first, lambda c: not keep(c)), only(second, lambda c: not keep(c)))[0],
        "skipped", "Nothing could be compared", "vary too much between sessions")
 expect("the same run", compare("same", first, first)[0], "skipped", "The same run twice")
 half = only(second, keep)
 half["cases"] = half["cases"][1:]
-expect("a case is missing", compare("missing", only(first, keep), half)[0], "skipped", r"No regression in \d+ of \d+ figures",
+expect("a case is missing", compare("missing", only(first, keep), half)[0], "skipped", rf"No regression in {len(decided) - 1} of {len(decided) + len(bounded)} figures",
        "have no value to compare with")
 if "<summary>1 without a value to compare with</summary>" not in open("missing.html").read():
     print("a case that only one run has is not folded")
@@ -88,8 +110,11 @@ for case in slow["cases"]:
         metric["launches"] = [v and v * factor for v in metric.get("launches") or []]
 expect("slower", compare("slow", only(first, keep), slow)[0], "failed", r"\d+ of \d+ figures regressed")
 h1 = re.search("<h1>([^<]*)</h1>", open("slow.html", encoding="utf-8").read())[1]
-if not re.fullmatch(r"b against a: [0-9]+ of [0-9]+ figures regressed, worst ratio [0-9.]+ \([a-z]+ [^)]*\)", h1):
-    print(f"slower: the title is not the finding: {h1}")
+slower = [r for r in json.loads(run("compare", "a.json", "b.json", "--json").stdout)["rows"] if r["change"] == "REGRESSED" and not r["possible"]]
+worst = max(slower, key=lambda r: r["ratio"])
+wanted = f"b against a: {len(slower)} of {len(decided) + len(bounded)} figures regressed, worst ratio {worst['ratio']:.3g} ({worst['case'].split('/')[0].split(':')[0]}"
+if not h1.startswith(wanted):
+    print(f"slower: the title is '{h1}', not '{wanted} ...'")
     failed = 1
 
 # Histories: `figure(host, device, night, point)` gives a value, or None where there is none.
@@ -122,6 +147,7 @@ def noise(host, night, point):
 
 trend, fleet, node = history("like", 20, 10, noise)
 expect("trend, nothing new", trend, "ok", "Nothing new for the worse")
+title(trend, "trend, nothing new", "node00 and 9 others: no new change in 20 figures over 200 runs")
 expect("fleet, all alike", fleet, "ok", "No slow device")
 expect("node, like the others", node, "ok", "Like the others")
 
@@ -133,7 +159,8 @@ expect("node of four", node, "skipped", "Not compared")
 # The second point is measured since three nights.
 late = lambda host, night, point: noise(host, night, point) if point == "stream/copy" or night >= 17 else None
 trend, _, _ = history("late", 20, 1, late)
-expect("trend, a young series", trend, "skipped", "Nothing new for the worse in 1 of 2 figures", "cannot tell yet")
+expect("trend, a young series", trend, "skipped", "Nothing new for the worse in 1 of 2 figures", "No new change in 1 figure[.].*cannot tell yet")
+title(trend, "trend, a young series", "node00: no new change in 1 of 2 figures over 20 runs")
 # The second point is not measured any more.
 ended = lambda host, night, point: noise(host, night, point) if point == "stream/copy" or night < 15 else None
 trend, _, _ = history("ended", 20, 1, ended)
@@ -151,9 +178,7 @@ expect("fleet, a silent node", fleet, "error", "A node or device is missing")
 _, fleet, node = history("slow", 12, 10, lambda host, night, point: noise(host, night, point) * (.9 if host == 0 else 1))
 expect("fleet, a slow node", fleet, "failed", "Slower than the others")
 expect("node, slow", node, "failed", "Slower than the others")
-if not re.search(r"<h1>1 of 10 nodes is slow: node00( cuda:0)? by (9|10)\.\d\u00a0% in \w+(, node00[^<]*)?</h1>", open(fleet).read()):
-    print("fleet, a slow node: the title is not the finding", re.search("<h1>.*", open(fleet).read())[0])
-    failed = 1
+title(fleet, "fleet, a slow node", "1 of 10 nodes is slow: node00 cuda:0 by 9.9\u00a0% in stream")
 trend, _, _ = history("worse", 24, 1, lambda host, night, point: noise(host, night, point) * (.9 if night > 14 else 1))
 expect("trend, worse", trend, "failed", "Changed for the worse")
 

@@ -27,6 +27,6 @@ assert changed and all(c.startswith("transfer/h2d/") for c in changed), changed
 assert "since 2026-10-30" in page("trend"), "the planted night"
 assert "</span> ACCEPTED" in page("acceptance")
 assert re.search(r"<h1>From Kepler to Hopper in 10 years: Memory [0-9.]+×", page("architectures"))
-assert re.search(r'<p class="lead">H200 against V100 \(PCIe, SXM2\):.* FP16 GEMM <b>[0-9.]+×</b>', page("architectures"))
+assert re.search(r'<p class="lead">H200 against V100 \(PCIe, SXM2, SXM3\):.* FP16 GEMM <b>[0-9.]+×</b>', page("architectures"))
 assert re.search("<h2 [^>]*>.*No regression in [0-9]+ of [0-9]+ figures", page("comparison"))
 PY

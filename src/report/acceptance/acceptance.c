@@ -150,9 +150,7 @@ static char *acceptance_default_title(const struct result *r)
 	if (*asked)
 		return xstrdup(asked);
 	text_addf(&out, "Acceptance: %s%s", label, *label ? ", " : "");
-	if (r->device_count > 1 && !device_is_host(&r->devices[0]))
-		text_addf(&out, "%zu × ", r->device_count);
-	text_add(&out, r->device_count ? r->devices[0].name : "no device");
+	view_add_devices(&out, r);
 	return text_detach(&out);
 }
 

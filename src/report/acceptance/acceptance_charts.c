@@ -204,16 +204,18 @@ static void acceptance_draw_chart(const struct acceptance *a, const struct verdi
 
 	chart_init(&chart, CHART_STRIP);
 	chart.close = true;
+	chart.centre = "value";
 	chart.id = xasprintf("outliers-%zu", place);
 	chart.title = xasprintf("%s, %s", name.text, c->point);
 	format_capital(chart.title);
 	acceptance_chart_members_collect(a, c, &members);
 	chart.shows =
 		xstrdup(members.count > MOST_ROWS
-				? "One tick for each device; below, the samples of the devices "
-				  "that did not pass; triangle: the median; dashed line: the limit."
-				: "One tick for each sample of every device; triangle: the median; "
-				  "dashed line: the limit.");
+				? "One tick for each device; below, the samples or launches of the "
+				  "devices that did not pass; triangle: the value judged, of all "
+				  "devices their median; dashed line: the limit."
+				: "One tick for each sample or launch of every device; triangle: "
+				  "the value judged; dashed line: the limit.");
 	chart.finding = xasprintf("%s: %s%s%s.", verdict_fields_name(c->verdict), c->devices,
 				  *numbers ? ", " : "", numbers);
 	chart.y_name = xstrdup(name.text);

@@ -132,7 +132,7 @@ void acceptance_checks(const struct acceptance *a, struct tree *page)
 	acceptance_checks_add_table(a, page, "unmeasured", VERDICT_SKIP, VERDICT_SKIP, MOST_ROWS);
 }
 
-/* Checks of one limit with one bound text. */
+/* Checks of one limit with one bound text and one origin, such as a number of reference GPUs. */
 struct limit_row {
 	const struct verdict_check *first, *tightest;
 	size_t counts[VERDICT_COUNT], total;
@@ -143,7 +143,8 @@ static struct limit_row *acceptance_checks_limit_row_of(struct limit_row *rows, 
 {
 	for (size_t i = 0; i < *count; i++)
 		if (strcmp(rows[i].first->limit, c->limit) == 0 &&
-		    strcmp(rows[i].first->bound_text, c->bound_text) == 0)
+		    strcmp(rows[i].first->bound_text, c->bound_text) == 0 &&
+		    strcmp(rows[i].first->bound_origin, c->bound_origin) == 0)
 			return &rows[i];
 	rows[*count] = (struct limit_row){ .first = c };
 	return &rows[(*count)++];

@@ -82,8 +82,9 @@ struct chart {
 	/* CHART_BARS: bars start at this value; NaN: at 0. CHART_STRIP: a line across; NaN: none */
 	double reference;
 	const char *reference_name; /* of the line: "limit (at least)"; borrowed */
-	/* CHART_STRIP: the axis spans only the values, and only medians are marked */
+	/* CHART_STRIP: the axis spans only the values, and only their centres are marked */
 	bool close;
+	const char *centre; /* the name of `p50` where it is no median; NULL; borrowed */
 	/* CHART_LINES: low and high are the extremes of many readings, not an interval */
 	bool over_time;
 	/* CHART_LINES of times over sizes: their latency and bandwidth in a table */

@@ -115,12 +115,12 @@ static bool chart_strip_is_crowded(const struct chart *chart)
 	return false;
 }
 
-static void strip_draw_key(struct tree *map, double left, size_t count)
+static void strip_draw_key(const struct chart *chart, double left, struct tree *map)
 {
-	static const char *const names[] = { "median", "p95", "p99" };
+	const char *const names[] = { chart->centre ? chart->centre : "median", "p95", "p99" };
 	struct tree *key = tree_list(map, "key");
 
-	for (size_t i = 0; i < count && i < ARRAY_SIZE(names); i++) {
+	for (size_t i = 0; i < (chart->close ? 1 : ARRAY_SIZE(names)); i++) {
 		struct tree *item = tree_item(key);
 		struct text path = TEXT_EMPTY;
 		double x = left + 6 + KEY * (double)i;
@@ -172,6 +172,6 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 	}
 	chart_coordinate(map, "name_x", left - 6);
 	chart_frame(&scale, chart->y_name, chart->y_unit, width, TOP, y, map);
-	strip_draw_key(map, left, chart->close ? 1 : ARRAY_SIZE(shapes));
+	strip_draw_key(chart, left, map);
 	strip_draw_reference(chart, &scale, left, map);
 }

@@ -25,6 +25,7 @@ struct figure {
 	/* parameter whose values have the page's colours; NULL: devices have, or nothing */
 	const char *colour;
 	size_t merged; /* devices of a bar or line, at most; 0: each has its own */
+	bool pooled;   /* a value is that of several launches */
 	bool joined;   /* several facets in one chart of bars, which the first of them heads */
 	struct tree *charts;
 };

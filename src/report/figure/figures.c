@@ -66,10 +66,9 @@ static const char *figures_merged_words(const struct figure *f)
 
 static char *figure_shows_text(const struct figure *f, const struct chart *chart)
 {
-	const char *interval = f->merged ? figures_merged_words(f)
-			       : chart_has_intervals(chart)
-				       ? "; whisker: 95\u00a0% interval of the median"
-				       : "";
+	const char *interval = f->merged                    ? figures_merged_words(f)
+			       : chart_has_intervals(chart) ? "; whisker: 95\u00a0% interval"
+							    : "";
 	const char *direction = format_better(chart->better);
 	struct formatted axis;
 	char *out = NULL;
@@ -94,7 +93,10 @@ static char *figure_shows_text(const struct figure *f, const struct chart *chart
 				direction);
 		break;
 	case CHART_STRIP:
-		out = xasprintf("%s of every sample, one tick each%s; %s.", chart->y_name,
+		out = xasprintf("%s of every sample%s, one tick each%s; %s.", chart->y_name,
+				f->pooled ? " of the first launch, scaled to the value of all "
+					    "launches"
+					  : "",
 				f->merged ? interval : "", direction);
 		break;
 	case CHART_TIMELINE:
@@ -288,6 +290,8 @@ static void figures_draw_facet(const struct figure *all, const struct case_selec
 	if (one_size)
 		text = figures_axis_text(selection, f->axis, size);
 	figure_fill_choose_colour(&one, selection);
+	for (size_t i = 0; i < selection->count; i++)
+		one.pooled = one.pooled || selection->items[i].m->launch_count > 1;
 	figures_start_chart(f, selection, &chart, facet, text.text);
 	chart.range = *range;
 	/* A line's table has the values below the pointer (report.js), a strip's the quantiles. */

@@ -24,7 +24,7 @@ struct fleet_figure {
 	const struct metric_value *metric; /* from the first case that has it */
 	double *values;                    /* sorted at last */
 	size_t count, capacity;
-	const struct verdict_check **failed;
+	const struct verdict_check **failed; /* the worst of each device that failed */
 	size_t failed_count, failed_capacity;
 };
 
@@ -79,6 +79,13 @@ static void fleet_figures_add_failed(struct figures *f, const struct verdict_che
 
 	if (!figure || strcmp(figure->metric->name, c->metric) != 0)
 		return;
+	/* Several limits may reject one device: its worst check counts. */
+	for (size_t i = 0; i < figure->failed_count; i++)
+		if (strcmp(figure->failed[i]->devices, c->devices) == 0) {
+			if (verdict_check_is_worse(c, figure->failed[i]))
+				figure->failed[i] = c;
+			return;
+		}
 	ARRAY_GROW(figure->failed, figure->failed_count, figure->failed_capacity);
 	figure->failed[figure->failed_count++] = c;
 }
@@ -139,8 +146,7 @@ static void fleet_figures_draw(const struct result *r, struct fleet_figure *f, s
 		qsort(f->failed, f->failed_count, sizeof(*f->failed),
 		      fleet_figures_checks_by_badness);
 	for (size_t i = 0; i < shown; i++)
-		if (i == 0 || strcmp(f->failed[i]->devices, f->failed[i - 1]->devices) != 0)
-			fleet_figures_add_row(rows, f->failed[i]->devices, &f->failed[i]->value, 1);
+		fleet_figures_add_row(rows, f->failed[i]->devices, &f->failed[i]->value, 1);
 	chart_draw(&chart, charts);
 	chart_release(&chart);
 	free(all);

@@ -62,8 +62,9 @@ static void fleet_page_cost(const struct result *r, struct tree *page)
 	}
 	if (cases > 0 && cases <= devices)
 		tree_textf(page, "cost",
-			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours. Cases "
-			   "took %s of this time. The rest is start, tests before and after the "
+			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours. The "
+			   "devices spent %s of them in cases. The rest is start, tests before and "
+			   "after the "
 			   "run, and waiting for the slowest node. A lost node counts until the "
 			   "end of the run.",
 			   time.text, r->node_count, nodes.text, r->device_count, held.text,
@@ -119,29 +120,6 @@ static void fleet_page_set_counts(const struct fleet_page *fleet, const struct f
 	tree_text_owned(page, "counts", text_detach(&out));
 }
 
-#define MOST_MODELS 4 /* that are named */
-
-/* "64 × NVIDIA H100", "3 × AMD EPYC (CPU)", by model in the order of the result. */
-static void fleet_page_add_models(struct text *out, const struct result *r)
-{
-	size_t models = 0;
-
-	for (size_t i = 0; i < r->device_count; i++) {
-		const struct device_info *d = &r->devices[i];
-		size_t count = 0, first = 0;
-
-		while (strcmp(r->devices[first].name, d->name))
-			first++;
-		if (first < i || models++ >= MOST_MODELS)
-			continue;
-		for (size_t k = i; k < r->device_count; k++)
-			count += !strcmp(r->devices[k].name, d->name);
-		format_list(out, "%zu × %s%s", count, d->name, device_is_host(d) ? " (CPU)" : "");
-	}
-	if (models > MOST_MODELS)
-		text_addf(out, " and %zu other models", models - MOST_MODELS);
-}
-
 /* GPUs that a node before has as well: nodes that share a GPU are simulated. */
 static size_t fleet_page_count_shared(const struct result *r)
 {
@@ -168,7 +146,7 @@ static void fleet_page_set_devices(const struct result *r, struct tree *page)
 	size_t hosts = 0, shared = fleet_page_count_shared(r);
 	struct text models = TEXT_EMPTY;
 
-	fleet_page_add_models(&models, r);
+	view_add_devices(&models, r);
 	view_text_owned(page, "models", text_detach(&models));
 	for (size_t i = 0; i < r->device_count; i++)
 		hosts += device_is_host(&r->devices[i]);

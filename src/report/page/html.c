@@ -15,7 +15,6 @@
 #include "report/claims/claims.h"
 #include "report/page/view_sections.h"
 #include "report/reference/reference.h"
-#include "report/run/run_figures.h"
 #include "report/template/template.h"
 #include "report/view/memory_limit.h"
 
@@ -80,7 +79,7 @@ static void html_add_source(struct text *out, const struct result *r)
 	char *citation = view_environment_citation(r);
 
 	text_add(out, out->length ? " " : "");
-	run_figures_title_add_machine(out, r);
+	view_add_devices(out, r);
 	text_addf(out, ", %s: %s.", format_date(view_string(r->started)).text, citation);
 	free(citation);
 }

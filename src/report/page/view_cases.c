@@ -348,12 +348,15 @@ static struct case_rows view_cases_rows_of(const struct view *view, const char *
 				*place = rows.count;
 			row = &rows.items[*place];
 		}
-		if (!row->count)
+		/* `places` borrows the point of a row's first case. */
+		if (!row->count) {
 			rows.count++;
+			row->point = point;
+		} else {
+			free(point);
+		}
 		row->cases = xrealloc(row->cases, row->count + 1, sizeof(*row->cases));
 		row->cases[row->count++] = c;
-		free(row->point);
-		row->point = point;
 	}
 	text_index_release(&places);
 	for (size_t i = 0; i < rows.count; i++)

@@ -80,13 +80,11 @@ static void view_changes_show_open(const struct comparison *c, struct tree *map)
 
 static void view_changes_show_outcome(const struct comparison *c, struct tree *map)
 {
-	struct page_answer answer = { .good = "No regression",
-				      .things = "figures",
-				      .nothing = c->same_run ? "The same run twice"
+	struct page_answer answer = { .nothing = c->same_run ? "The same run twice"
 							     : "Nothing could be compared",
 				      .total = c->count };
-	size_t wrong = c->fault_count, possible = 0, certain = 0;
-	char *word;
+	size_t wrong = c->fault_count, possible = 0, certain = 0, decided = 0;
+	char *word, *good;
 
 	for (size_t i = 0; i < c->count; i++) {
 		const struct comparison_row *row = &c->rows[i];
@@ -94,16 +92,29 @@ static void view_changes_show_outcome(const struct comparison *c, struct tree *m
 		wrong += row->wrong;
 		certain += view_changes_is_certain_regression(row);
 		possible += row->change == CHANGE_REGRESSED && row->possible;
-		answer.compared += !c->same_run && !view_changes_is_open(c, row);
+		if (c->same_run || view_changes_is_open(c, row))
+			continue;
+		answer.compared++;
+		decided += row->change != CHANGE_INCONCLUSIVE;
 	}
+	/* As compare_whole_gate() does, a figure counts that is inconclusive, but not worse. */
+	good = decided == c->count
+		       ? xstrdup("No regression")
+		       : xasprintf("No regression in %zu of %zu figures%s%s", decided, c->count,
+				   decided < answer.compared ? ", none beyond the margin in " : "",
+				   decided < answer.compared
+					   ? format_text("%zu", answer.compared - decided).text
+					   : "");
 	word = xasprintf("%zu of %zu figures %sregressed", certain ? certain : possible, c->count,
 			 certain ? "" : "possibly ");
 	answer.found = wrong + certain;
 	answer.found_word = wrong ? "Wrong results" : word;
 	answer.warned = possible;
 	answer.warned_word = word;
+	answer.good = good;
 	view_answer_show(&answer, map);
 	free(word);
+	free(good);
 }
 
 static bool view_changes_is_change(const struct comparison_row *row)
@@ -218,19 +229,24 @@ static void view_changes_draw_strip(const struct changes *k, const struct compar
 	};
 	struct text mark = TEXT_EMPTY, whisker = TEXT_EMPTY;
 	bool there = isfinite(row->ratio) && row->ratio > 0;
+	double band;
 
 	if (there)
 		chart_marker(&mark, markers[row->change], scale_at(&k->scale, log(row->ratio)),
 			     STRIP_MIDDLE);
 	if (there && row->low > 0 && isfinite(row->high))
 		view_changes_draw_whisker(&k->scale, log(row->low), log(row->high), &whisker);
+	/* Within it the figure is unchanged. */
+	band = scale_at(&k->scale, log1p(row->margin > 0 ? row->margin : k->c->margin));
+	chart_coordinate(map, "band_from", 2 * scale_at(&k->scale, 0) - band);
+	chart_coordinate(map, "band_width", 2 * (band - scale_at(&k->scale, 0)));
 	tree_flag(map, "strip", there);
 	tree_text(map, "colour", colours[row->change]);
 	tree_text_owned(map, "mark", text_detach(&mark));
 	tree_text_owned(map, "whisker", text_detach(&whisker));
 }
 
-/* The axis in the head of the column, and the band within which nothing changed. */
+/* The axis in the head of the column. */
 static void view_changes_draw_axis(struct changes *k, struct tree *map)
 {
 	static const double steps[] = { 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2 };
@@ -250,10 +266,6 @@ static void view_changes_draw_axis(struct changes *k, struct tree *map)
 		chart_coordinate(tick, "at", scale_at(&k->scale, log(value)));
 		tree_textf(tick, "label", i < 0 ? "1/%.4g" : "%.4g", i < 0 ? 1 + step : value);
 	}
-	chart_coordinate(map, "band_from", scale_at(&k->scale, log1p(-k->c->margin)));
-	chart_coordinate(map, "band_width",
-			 scale_at(&k->scale, log1p(k->c->margin)) -
-				 scale_at(&k->scale, log1p(-k->c->margin)));
 	chart_coordinate(map, "band_middle", scale_at(&k->scale, 0));
 }
 

@@ -131,7 +131,7 @@ static char *view_claims_title(const struct view *view, const struct claim_set *
 		  counts[CLAIM_HOLDS] + counts[CLAIM_EXCEEDED], count, set->count,
 		  text_plural(set->count));
 	if (view->count == 1)
-		view_page_add_devices(&out, view->results);
+		view_add_devices(&out, view->results);
 	else
 		text_addf(&out, "the devices of %zu results", view->count);
 	text_addf(&out, ", %zu do not", counts[CLAIM_FAILS]);

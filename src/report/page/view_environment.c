@@ -69,25 +69,6 @@ static const struct result_setting *view_environment_setting(const struct result
 	return NULL;
 }
 
-/* Appends "2 × NVIDIA H200, Tesla T4". */
-static void view_environment_device_names(const struct result *result, struct text *names)
-{
-	for (size_t d = 0; d < result->device_count; d++) {
-		const char *name = result->devices[d].name;
-		size_t before = 0, count = 0;
-
-		for (size_t k = 0; k < result->device_count; k++) {
-			bool same = strcmp(result->devices[k].name, name) == 0;
-
-			before += same && k < d;
-			count += same;
-		}
-		if (!before)
-			format_list(names, "%s%s",
-				    count > 1 ? format_text("%zu × ", count).text : "", name);
-	}
-}
-
 /* A fact of all results. */
 struct environment_fact {
 	enum {
@@ -123,7 +104,7 @@ static char *view_environment_value(const struct result *result,
 		m = result_yardstick(result, fact->what);
 		return m ? xstrdup(format_value(m, view_string(m->unit), false).text) : NULL;
 	case FACT_OF_DEVICES:
-		view_environment_device_names(result, &text);
+		view_add_devices(&text, result);
 		break;
 	case FACT_OF_PROGRAM:
 		text_add(&text, view_string(result->gpuproof_version));

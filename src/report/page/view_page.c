@@ -9,18 +9,6 @@
 #include "report/page/html.h"
 #include "report/view/suite_page.h"
 
-void view_page_add_devices(struct text *out, const struct result *result)
-{
-	const struct device_info *first = result->devices;
-	bool host = result->device_count && device_is_host(first);
-
-	if (result->device_count > 1 && !host)
-		text_addf(out, "%zu × ", result->device_count);
-	text_add(out, result->device_count ? first->name : "no device");
-	if (host)
-		text_add(out, " (CPU)");
-}
-
 /* The devices that all runs have: "2 × NVIDIA H200", "NVIDIA H200", or "". malloc'ed. */
 static char *view_page_common_devices(const struct view *view)
 {
@@ -35,7 +23,7 @@ static char *view_page_common_devices(const struct view *view)
 		number = number && view->results[r].device_count == first->device_count;
 	}
 	if (model && number)
-		view_page_add_devices(&out, first);
+		view_add_devices(&out, first);
 	else if (model)
 		text_add(&out, first->devices[0].name);
 	return text_detach(&out);
@@ -60,7 +48,7 @@ static char *view_page_comparison_names(const struct view *view)
 		text_add(&out, "Comparison");
 		for (size_t r = 0; r < view->count; r++) {
 			text_add(&out, r ? " against " : ": ");
-			view_page_add_devices(&out, &view->results[r]);
+			view_add_devices(&out, &view->results[r]);
 		}
 	}
 	cut = format_cut(out.data, 120);

@@ -31,8 +31,6 @@ void view_cases(const struct view *view, const char *suite, struct tree *map);
 void view_problems_skipped(const struct view *view, struct tree *page);
 /* How each node ended, of a run on several. */
 void view_devices_nodes(const struct view *view, struct tree *page);
-/* Appends "2 × NVIDIA H200"; shares of a CPU are not as many CPUs. */
-void view_page_add_devices(struct text *out, const struct result *result);
 void view_devices_table(const struct view *view, struct tree *page);
 void view_environment(const struct view *view, struct tree *page);
 /*

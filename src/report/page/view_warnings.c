@@ -58,6 +58,22 @@ static void view_warnings_add_seen(struct seen *seen, const struct case_result *
 	seen->replays += view_warnings_counter_rise(c->before.pcie_replays, c->after.pcie_replays);
 }
 
+/* A case has readings of its first device; a long one has curves of all its devices. */
+static void view_warnings_add_curves(struct seen *seen, const struct watch *w)
+{
+	int64_t reasons = 0;
+
+	for (size_t q = 0; q < w->quantity_count; q++)
+		for (size_t i = 0; i < w->quantities[q].highest_count; i++)
+			if (strcmp(w->quantities[q].name, "throttle_reasons") == 0 &&
+			    w->quantities[q].highest[i] > 0)
+				reasons |= (int64_t)w->quantities[q].highest[i] & THROTTLE_SLOWS;
+	seen->throttled += reasons != 0;
+	seen->reasons |= reasons;
+	seen->ecc += (int64_t)watch_counter_growth(w, "ecc_uncorrected");
+	seen->replays += (int64_t)watch_counter_growth(w, "pcie_replays");
+}
+
 /* An item for each source. malloc'ed. */
 static struct seen *view_warnings_seen_on_sources(const struct view *view)
 {
@@ -68,6 +84,13 @@ static struct seen *view_warnings_seen_on_sources(const struct view *view)
 			const struct case_result *c = &view->results[r].cases[i];
 
 			view_warnings_add_seen(&seen[view_source_of(view, r, c)], c);
+			for (size_t w = 0; w < c->watch_count; w++)
+				if (strcmp(view_string(c->watches[w].device),
+					   view_string(c->device)) != 0)
+					view_warnings_add_curves(
+						&seen[view_source_named(view, r,
+									c->watches[w].device)],
+						&c->watches[w]);
 		}
 	return seen;
 }
@@ -209,6 +232,11 @@ void view_warnings_launches(const struct view *view, struct tree *page)
 	least = least == SIZE_MAX ? 1 : least;
 	tree_flag(page, "launched_once", most == 1);
 	tree_text(page, "interval_of", presented_interval_words(view));
+	tree_text(page, "value_of",
+		  most == 1    ? "the median of its samples"
+		  : least == 1 ? "the median of its samples, or of several launches their "
+				 "Hodges-Lehmann estimate"
+			       : "the Hodges-Lehmann estimate of its launches");
 	tree_flag(page, "launched_enough", least >= ENOUGH_LAUNCHES);
 	if (view->count > 1 || least == most)
 		tree_textf(page, "launches", "%zu", least);

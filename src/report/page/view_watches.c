@@ -76,15 +76,9 @@ static bool view_watches_next(struct watch_walk *w)
 	return false;
 }
 
-/* The device's source, or the number of sources if it has none. */
 static size_t view_watches_source_of(const struct watch_walk *w)
 {
-	size_t s = 0;
-
-	while (s < w->view->source_count &&
-	       strcmp(w->view->sources[s].device, view_string(w->watch->device)) != 0)
-		s++;
-	return s;
+	return view_source_named(w->view, 0, view_string(w->watch->device));
 }
 
 static const char *view_watches_label_of(const struct watch_walk *w)

@@ -126,6 +126,37 @@ static void architecture_page_add_columns(const struct architectures *a, struct 
 	}
 }
 
+/* True if the cards answer with different quantities, as a copy and a triad. */
+static bool architecture_page_mixes_quantities(const struct architectures *a, size_t question)
+{
+	const struct quantity *first = NULL;
+
+	for (size_t i = 0; i < a->count; i++) {
+		const struct answer *answer = &a->lines[i].answers[question];
+
+		if (answer->row && first && answer->row->quantity != first)
+			return true;
+		if (answer->row)
+			first = answer->row->quantity;
+	}
+	return false;
+}
+
+/* "SXM2, STREAM copy": what of this answer differs from the others in its row or column. */
+static char *architecture_page_own_words(const struct architectures *a, size_t line,
+					 size_t question)
+{
+	const struct answer *answer = &a->lines[line].answers[question];
+	struct text out = TEXT_EMPTY;
+
+	if (answer->row && architecture_page_mixes_cards(&a->lines[line]))
+		format_list(&out, "%s",
+			    architecture_page_variant(a, &a->lines[line], answer->card));
+	if (answer->row && architecture_page_mixes_quantities(a, question))
+		format_list(&out, "%s", answer->row->quantity->title);
+	return text_detach(&out);
+}
+
 static void architecture_page_add_matrix(const struct architectures *a, struct tree *page)
 {
 	struct formatted units[QUESTIONS] = { 0 };
@@ -153,11 +184,7 @@ static void architecture_page_add_matrix(const struct architectures *a, struct t
 			architecture_page_set_cell(&line->answers[q],
 						   architecture_page_answers_highest(a, q),
 						   factors[q], cell);
-			tree_text(cell, "card",
-				  architecture_page_mixes_cards(line) && line->answers[q].row
-					  ? architecture_page_variant(a, line,
-								      line->answers[q].card)
-					  : "");
+			view_text_owned(cell, "card", architecture_page_own_words(a, i, q));
 		}
 	}
 }

@@ -288,10 +288,13 @@ enum status report_reference_collect(struct report_reference *r, const struct vi
 			const struct published *p = &gpu->published[k];
 			struct reference_row *row =
 				report_reference_row_for(r, p->quantity, p->workload, p->devices);
+			double end = p->quantity->better == BETTER_LOWER ? p->low : p->high;
 
+			/* The better end of a range counts, as the best of several values does. */
 			report_reference_keep_best(&row->cells[i][PUBLISHED], p->quantity->better,
-						   (struct reference_value){ p->value, p->low,
-									     p->high, p });
+						   (struct reference_value){
+							   isfinite(end) ? end : p->value, p->low,
+							   p->high, p });
 		}
 	}
 	for (size_t run = 0; run < view->count; run++)

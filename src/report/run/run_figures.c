@@ -267,21 +267,6 @@ void run_plain_figures(const struct view *view, const bool *without, struct tree
 #define TITLE_LONGEST 160
 #define TITLE_FIGURES 2
 
-void run_figures_title_add_machine(struct text *out, const struct result *r)
-{
-	const char *name = r->device_count ? r->devices[0].name : "No device";
-	bool same = true;
-
-	for (size_t i = 1; i < r->device_count; i++)
-		same = same && strcmp(r->devices[i].name, name) == 0;
-	if (!same)
-		text_addf(out, "%zu GPUs", r->device_count);
-	else if (r->device_count > 1 && !device_is_host(r->devices))
-		text_addf(out, "%zu × %s", r->device_count, name);
-	else
-		text_add(out, name);
-}
-
 static bool run_figures_devices_are_identical(const struct result *r)
 {
 	for (size_t i = 1; i < r->device_count; i++)
@@ -351,7 +336,7 @@ static bool run_figures_title_add_shares(struct text *out, const struct headline
 	return count != 0;
 }
 
-/* ": 6.0 × 10¹² multiply-adds compared, none wrong": the answer of a suite that has one. */
+/* ": 6.0×10¹² multiply-adds compared, none wrong": the answer of a suite that has one. */
 static bool run_figures_title_add_suite(struct text *out, const struct view *view)
 {
 	for (size_t i = 0; i < view->suite_count; i++) {
@@ -439,7 +424,10 @@ char *run_figures_title(const struct view *view, const struct headline_shares *s
 	view_count(view, &n);
 	if (*view_string(r->label))
 		text_addf(&out, "%s, ", r->label);
-	run_figures_title_add_machine(&out, r);
+	if (r->device_count)
+		view_add_devices(&out, r);
+	else
+		text_add(&out, "No device");
 	if (n.of[CASE_OK] && (n.stopped || n.unreached))
 		text_add(&out, ", not finished");
 	if (view_is_selftest(r, &injected))

@@ -23,9 +23,6 @@ void run_plain_figures(const struct view *view, const bool *without, struct tree
  */
 char *run_figures_title(const struct view *view, const struct headline_shares *shares);
 
-/* "8 × NVIDIA H200"; the name alone of a CPU, whose shares are no CPUs. */
-void run_figures_title_add_machine(struct text *out, const struct result *result);
-
 /*
  * A run's main figures as 8 to 15 lines of text, for a terminal: the headline table (headline.h) in
  * brief. A line has one or two devices with the wider half of their intervals, of more the middle

@@ -26,6 +26,14 @@ static bool trend_page_nothing_known(const struct trend_page *p)
 	return p->rows.summary.young == p->rows.summary.series && !trend_pools_tell(&p->rows.pools);
 }
 
+/* Series with enough runs, and a figure in the last run. */
+static size_t trend_page_compared(const struct trend_page *p)
+{
+	const struct trend_summary *s = &p->rows.summary;
+
+	return trend_page_nothing_known(p) ? 0 : s->series - s->young - p->rows.silent;
+}
+
 static void trend_page_set_word(const struct trend_page *p)
 {
 	const struct trend_summary *s = &p->rows.summary;
@@ -34,7 +42,7 @@ static void trend_page_set_word(const struct trend_page *p)
 		.found_word = "Changed for the worse",
 		.warned = s->warnings,
 		.warned_word = "Warning",
-		.compared = trend_page_nothing_known(p) ? 0 : s->series - s->young - p->rows.silent,
+		.compared = trend_page_compared(p),
 		.total = s->series,
 		.good = "Nothing new for the worse",
 		.things = "figures",
@@ -65,8 +73,8 @@ static void trend_page_set_sentence(const struct trend_page *p)
 		format_count_of(&out, other,
 				other == 1 ? "change of a figure without a better direction"
 					   : "changes of figures without a better direction");
-		text_addf(&out, "%s in %zu figure%s.", out.length ? "" : "No new change", s->series,
-			  text_plural(s->series));
+		text_addf(&out, "%s in %zu figure%s.", out.length ? "" : "No new change",
+			  trend_page_compared(p), text_plural(trend_page_compared(p)));
 		if (s->young)
 			text_addf(&out,
 				  " %zu of %zu figures have fewer than %d runs: cannot tell yet.",
@@ -155,9 +163,13 @@ static char *trend_page_title(const struct trend_page *p, const struct incident 
 	else if (trend_page_nothing_known(p))
 		title = xasprintf("Trend of %s: cannot tell yet", *hosts ? hosts : "no runs");
 	else
-		title = xasprintf("%s: no new change in %zu figure%s over %zu run%s",
-				  *hosts ? hosts : "Trend", s->series, text_plural(s->series),
-				  p->nights.count, text_plural(p->nights.count));
+		title = xasprintf("%s: no new change in %s%zu figure%s over %zu run%s",
+				  *hosts ? hosts : "Trend",
+				  trend_page_compared(p) < s->series
+					  ? format_text("%zu of ", trend_page_compared(p)).text
+					  : "",
+				  s->series, text_plural(s->series), p->nights.count,
+				  text_plural(p->nights.count));
 	free(worst);
 	free(hosts);
 	return title;

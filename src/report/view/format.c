@@ -80,6 +80,11 @@ struct formatted format_power_of_ten(double value)
 	return format_power(format_text("%.6ge%d", value / pow(10, exponent), exponent).text);
 }
 
+struct formatted format_scientific(double value)
+{
+	return format_power(format_text("%.1e", value).text);
+}
+
 struct formatted format_count(double value)
 {
 	struct formatted plain = format_text("%.0f", fabs(value)), out = { "" };

@@ -47,6 +47,8 @@ struct formatted format_scaled(double value, double factor);
 struct formatted format_short(double value, double factor);
 /* The same as a power of ten: "10⁻⁴", "2×10⁻⁴". */
 struct formatted format_power_of_ten(double value);
+/* "1.9×10¹⁵": two digits and a power of ten. */
+struct formatted format_scientific(double value);
 /* The prefix and unit that suit `value` ("GB/s"), and their factor. */
 struct formatted format_unit(double value, const char *unit, double *factor);
 /* "12,353,568" of a whole number, "1024" of one with four digits. */

@@ -27,8 +27,8 @@ void view_answer_show(const struct page_answer *a, struct tree *map)
 	} else if (a->compared < a->total) {
 		tree_text(map, "verdict_kind", "skipped");
 		tree_text(map, "verdict_symbol", "○");
-		tree_textf(map, "verdict_word", "%s in %zu of %zu %s", a->good, a->compared,
-			   a->total, a->things);
+		tree_textf(map, "verdict_word", a->things ? "%s in %zu of %zu %s" : "%s", a->good,
+			   a->compared, a->total, a->things);
 	} else {
 		view_answer_set(map, "ok", "✓", a->good);
 	}
@@ -139,6 +139,36 @@ struct formatted view_device_name(const char *name)
 	return out;
 }
 
+#define MOST_MODELS 4 /* that are named */
+
+void view_add_devices(struct text *out, const struct result *r)
+{
+	size_t models = 0, start = out->length;
+
+	for (size_t i = 0; i < r->device_count; i++) {
+		const struct device_info *d = &r->devices[i];
+		/* Shares of one CPU are not as many CPUs; those of several nodes are. */
+		bool parts = device_is_host(d) && !r->node_count;
+		size_t count = 0, first = 0;
+
+		while (strcmp(r->devices[first].name, d->name))
+			first++;
+		if (first < i || models++ >= MOST_MODELS)
+			continue;
+		for (size_t k = i; k < r->device_count; k++)
+			count += !strcmp(r->devices[k].name, d->name);
+		text_add(out, out->length > start ? ", " : "");
+		if (count > 1 && !parts)
+			text_addf(out, "%zu × ", count);
+		text_addf(out, "%s%s", d->name, device_is_host(d) ? " (CPU)" : "");
+		if (count > 1 && parts)
+			text_addf(out, " in %zu parts", count);
+	}
+	if (models > MOST_MODELS)
+		text_addf(out, " and %zu other models", models - MOST_MODELS);
+	text_add(out, models ? "" : "no device");
+}
+
 static bool view_is_source(const struct view *view, size_t i, size_t run, const char *device)
 {
 	return i < view->source_count && view->sources[i].run == run &&
@@ -146,7 +176,7 @@ static bool view_is_source(const struct view *view, size_t i, size_t run, const 
 }
 
 /* Cases follow each other by device: of thousands it is mostly the last one again, or the next. */
-static size_t view_find_source(const struct view *view, size_t run, const char *device)
+size_t view_source_named(const struct view *view, size_t run, const char *device)
 {
 	static _Thread_local size_t last;
 
@@ -164,7 +194,7 @@ static void view_add_source(struct view *view, size_t run, const char *device)
 {
 	struct view_source *source;
 
-	if (view_find_source(view, run, device) < view->source_count)
+	if (view_source_named(view, run, device) < view->source_count)
 		return;
 	ARRAY_GROW(view->sources, view->source_count, view->source_capacity);
 	source = &view->sources[view->source_count++];
@@ -273,7 +303,7 @@ void view_release(struct view *view)
 
 size_t view_source_of(const struct view *view, size_t run, const struct case_result *c)
 {
-	return view_find_source(view, run, view_string(c->device));
+	return view_source_named(view, run, view_string(c->device));
 }
 
 bool view_listed(const char *name, const char *const *names)
@@ -365,10 +395,13 @@ double view_sample(const struct series *series, const struct metric_value *m, do
 {
 	const char *unit = view_string(m->unit);
 	size_t length = strlen(unit);
-	double median = series->statistics.median;
+	double median = series->statistics.median, level = 1;
 
+	/* Samples are those of the first launch, the value is that of all. */
+	if (m->launch_count > 1 && m->launches[0] > 0 && isfinite(m->value))
+		level = m->value / m->launches[0];
 	if (strcmp(unit, series->unit) == 0)
-		return sample;
+		return level * sample;
 	if (length > 2 && strcmp(unit + length - 2, "/s") == 0)
 		return m->value * median / sample;
 	return m->value * sample / median;

@@ -50,6 +50,8 @@ void view_release(struct view *view);
 
 /* The source of a case of result `run`; its index. */
 size_t view_source_of(const struct view *view, size_t run, const struct case_result *c);
+/* That of a device's id; the number of sources if it is none. */
+size_t view_source_named(const struct view *view, size_t run, const char *device);
 
 #define VIEW_STYLES 12    /* colours that things have: CHART_STYLES of report/chart/chart.h */
 #define VIEW_STYLE_NONE 7 /* the grey one, which no thing has */
@@ -80,6 +82,12 @@ struct formatted view_letter(size_t run);
 const char *view_run_name(const struct view *view, size_t run);
 /* "H200" of "NVIDIA H200"; cut. */
 struct formatted view_device_name(const char *name);
+
+/*
+ * Appends the models of the devices, each with its number: "2 × NVIDIA H200, Tesla T4", "AMD EPYC
+ * (CPU)", "AMD EPYC (CPU) in 2 parts", "no device".
+ */
+void view_add_devices(struct text *out, const struct result *result);
 
 /*
  * "pinned, 64 MiB": the case's parameters, those in `without` (may be NULL, NULL-terminated) left
@@ -133,8 +141,8 @@ struct page_answer {
 	size_t found, warned;   /* the first that is not 0 is the headline, in red or amber */
 	size_t compared, total; /* things; some not compared: neither red nor green */
 	const char *found_word, *warned_word;
-	const char *good;    /* "No regression": alone in green, else "... in 18 of 41 figures" */
-	const char *things;  /* "figures" */
+	const char *good;    /* "No slow device": alone in green, else "... in 18 of 41 devices" */
+	const char *things;  /* "devices"; NULL: `good` has the numbers itself */
 	const char *nothing; /* nothing was compared */
 };
 

@@ -88,12 +88,12 @@ const struct metric parallel_metrics[] = {
 	  "d*: width below which an all-reduce of tensor parallelism takes longer than the GEMMs "
 	  "around it, from the highest rates of this run" },
 	{ "parallel.mfu", "1", BETTER_HIGHER, 0,
-	  "model FLOP utilisation: operations per second that the model needs, per device / "
-	  "highest GEMM rate of this run. The report divides by the data-sheet peak instead",
-	  .percent = true, .title = "MFU relative to the highest GEMM rate of this run" },
+	  "operations per second that the model needs, per device / highest GEMM rate of this "
+	  "run. MFU, which pages of training show, divides by the data-sheet peak instead",
+	  .percent = true, .title = "model FLOP/s / highest GEMM rate of this run" },
 	{ "parallel.hfu", "1", BETTER_HIGHER, 0,
-	  "hardware FLOP utilisation: as parallel.mfu, but including recomputed operations",
-	  .percent = true, .title = "HFU relative to the highest GEMM rate of this run" },
+	  "as parallel.mfu, but including recomputed operations", .percent = true,
+	  .title = "hardware FLOP/s / highest GEMM rate of this run" },
 	{ "parallel.wire_bytes", "B", BETTER_NONE, 0,
 	  "bytes that the device with the most traffic sends per step (calculated)" },
 	{ "parallel.bus_bandwidth", "B/s", BETTER_HIGHER, 0,

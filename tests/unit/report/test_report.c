@@ -223,6 +223,66 @@ static void many_devices_are_seen_at_once(void **state)
 	free(html);
 }
 
+/* No device of a model has a row apart from the others', in any order of cases. */
+static void identical_devices_share_each_row(void **state)
+{
+	struct sample_options eight = two_gpus;
+	char *html;
+
+	(void)state;
+	eight.devices = 8;
+	eight.healthy = true;
+	html = page_of_sample(&eight);
+	assert_has(html, "<td>8 devices<td>✓ OK");
+	for (int few = 2; few < 8; few++) {
+		char *words = xasprintf("<td>%d devices<td>", few);
+
+		if (strstr(html, words))
+			fail_msg("a row has %s", words);
+		free(words);
+	}
+	free(html);
+}
+
+/* Models of a machine are all named, and a case on two devices has the readings of both. */
+static void each_device_is_told(void **state)
+{
+	struct sample_options options = two_gpus;
+	struct result result;
+	struct case_result *c;
+	char *html;
+
+	(void)state;
+	options.healthy = true;
+	sample_report(&result, &options);
+	html = page_of(&result, 1);
+	assert_has(html, "2 × NVIDIA H200: ");
+	free(html);
+	snprintf(result.devices[1].name, sizeof(result.devices[1].name), "Tesla T4");
+	c = &result.cases[0];
+	c->during.throttle_reasons = 0x4;
+	c->watches = xcalloc(2, sizeof(*c->watches));
+	c->watch_count = c->watch_capacity = 2;
+	for (int i = 0; i < 2; i++) {
+		struct watch *w = &c->watches[i];
+		struct time_quantity *q = w->quantities = xcalloc(1, sizeof(*w->quantities));
+
+		w->device = xasprintf("cuda:%d", i);
+		w->interval = 1;
+		w->quantity_count = 1;
+		q->name = xstrdup("throttle_reasons");
+		q->unit = xstrdup("1");
+		q->highest = xcalloc(1, sizeof(*q->highest));
+		q->highest[0] = 0x4;
+		q->highest_count = 1;
+	}
+	html = page_of(&result, 1);
+	assert_has(html, "NVIDIA H200, Tesla T4: ");
+	assert_has(html, "cuda:0, cuda:1 were throttled in 2 cases (power cap)");
+	free(html);
+	result_release(&result);
+}
+
 static size_t count_of(const char *html, const char *words)
 {
 	size_t count = 0;
@@ -1121,6 +1181,8 @@ int main(void)
 		cmocka_unit_test(a_run_that_mostly_did_not_run_is_not_green),
 		cmocka_unit_test(the_judgement_of_the_result_is_told),
 		cmocka_unit_test(many_devices_are_seen_at_once),
+		cmocka_unit_test(identical_devices_share_each_row),
+		cmocka_unit_test(each_device_is_told),
 		cmocka_unit_test(a_failed_case_is_told_at_its_headline),
 		cmocka_unit_test(cases_that_only_sections_tell_apart_both_show),
 		cmocka_unit_test(unfinished_run_says_so),

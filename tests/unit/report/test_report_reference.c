@@ -161,8 +161,10 @@ static void unknown_gpus_are_refused(void **state)
 	error_clear(&err);
 	assert_int_equal(report_reference_collect(&reference, &view, "all", "v100", &err),
 			 STATUS_USAGE);
-	assert_string_equal(err.message, "there is no reference GPU 'v100'; did you mean "
-					 "'v100-pcie' or 'v100-sxm2'? (gpuproof list gpus)");
+	assert_string_equal(err.message,
+			    "there is no reference GPU 'v100'; did you mean "
+			    "'v100-pcie' or 'v100-sxm2' or 'v100-sxm3'? (gpuproof list "
+			    "gpus)");
 	report_reference_release(&reference);
 	error_clear(&err);
 	assert_int_equal(report_reference_collect(&reference, &view, "zzzzzz", "", &err),
@@ -400,6 +402,42 @@ static void the_config_can_ask_for_it(void **state)
 	result_release(&result);
 }
 
+/*
+ * A column of several quantities names that of each value, a value of another card names that card,
+ * and a range counts with its better end.
+ */
+static void values_say_what_they_are(void **state)
+{
+	struct text html = TEXT_EMPTY;
+	const struct reference_row *row;
+	enum provenance kind;
+	struct rig rig;
+
+	(void)state;
+	page(&html, "v100-pcie, v100-sxm2, v100-sxm3, p100-sxm2");
+	assert_non_null(strstr(html.data, "<small class=\"card\">SXM3</small>"));
+	assert_non_null(strstr(html.data, "PCIe, STREAM scale</small>"));
+	assert_non_null(strstr(html.data, ">Device-to-device copy (read + write)</small>"));
+	text_release(&html);
+	rig_open(&rig, "Tesla K80", "Tesla K80", "h100, p100-sxm2", "");
+	row = report_reference_row(&rig.reference, "launch_wait", "");
+	for (size_t i = 0; i < rig.reference.card_count; i++) {
+		const struct reference_value *value = report_reference_best(row, i, &kind);
+
+		if (value && value->p && isfinite(value->high))
+			assert_float_equal(value->value, value->low, 0);
+	}
+	row = report_reference_row(&rig.reference, "peer_copy", "");
+	assert_non_null(row);
+	for (size_t i = 0; i < rig.reference.card_count; i++) {
+		const struct reference_value *value = report_reference_best(row, i, &kind);
+
+		if (value && value->p && isfinite(value->high))
+			assert_float_equal(value->value, value->high, 0);
+	}
+	rig_close(&rig);
+}
+
 /* Two cards of a node have a link, whose rate others published. */
 static void the_link_between_cards_is_a_question(void **state)
 {
@@ -473,6 +511,7 @@ int main(void)
 		cmocka_unit_test(unknown_gpus_are_refused),
 		cmocka_unit_test(the_page_says_where_values_are_from),
 		cmocka_unit_test(a_line_of_several_cards_names_them),
+		cmocka_unit_test(values_say_what_they_are),
 		cmocka_unit_test(what_no_card_can_do_is_doubted),
 		cmocka_unit_test(the_page_is_small),
 		cmocka_unit_test(performance_per_watt_is_next_to_data_sheets),
