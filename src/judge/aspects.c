@@ -276,13 +276,28 @@ static bool judge_aspects_is_partial(const struct about *about, const struct ver
 	return c && aspect_is_partial(aspects_of_suite((*c)->suite), check->metric, *c);
 }
 
+/*
+ * The smallest margin among the checks that explain the verdict: with FAIL, ERROR and
+ * INCONCLUSIVE none of a check that passed. Call before `verdict` is taken.
+ */
+static void aspects_take_margin(struct aspect_judgement *k, enum verdict verdict, double margin)
+{
+	bool open = k->verdict == VERDICT_FAIL || k->verdict == VERDICT_ERROR ||
+		    k->verdict == VERDICT_INCONCLUSIVE;
+
+	if (judge_aspects_verdict_is_graver(verdict, k->verdict) && verdict != VERDICT_WARN &&
+	    verdict != VERDICT_PASS)
+		k->margin = margin;
+	else if ((!open || verdict == k->verdict) && isfinite(margin) && !(margin >= k->margin))
+		k->margin = margin;
+}
+
 static void aspects_take_check(struct aspect_judgement *k, const struct verdict_check *c,
 			       bool partial)
 {
 	k->checks++;
 	k->passed += c->verdict == VERDICT_PASS;
-	if (!c->warns_only && isfinite(c->margin) && !(c->margin >= k->margin))
-		k->margin = c->margin;
+	aspects_take_margin(k, c->verdict, c->warns_only ? (double)NAN : c->margin);
 	if (judge_aspects_verdict_is_graver(c->verdict, k->verdict) || !*k->reason)
 		run_findings_set(&k->reason, c->reason);
 	if (judge_aspects_verdict_is_graver(c->verdict, k->verdict))
@@ -386,8 +401,7 @@ static void aspects_merge(struct aspect_judgement *into, const struct aspect_jud
 	into->judged += from->judged;
 	into->passed += from->passed;
 	into->measured = into->measured || from->measured;
-	if (isfinite(from->margin) && !(into->margin <= from->margin))
-		into->margin = from->margin;
+	aspects_take_margin(into, from->verdict, from->margin);
 	if (judge_aspects_verdict_is_graver(from->verdict, into->verdict)) {
 		into->verdict = from->verdict;
 		run_findings_set(&into->reason, from->reason);

@@ -316,9 +316,9 @@ void health_disturbed(struct verdicts *verdicts)
 			    !health_names_device(check, other->devices))
 				continue;
 			run_findings_take(&check->reason,
-					  xasprintf("%s%sanother process used %s; stop it and "
-						    "repeat "
-						    "the run",
+					  xasprintf("%s%sanother process may have used %s, so this "
+						    "value does not count; stop it and repeat the "
+						    "run",
 						    check->reason, *check->reason ? "; " : "",
 						    other->devices));
 			check->verdict = VERDICT_INCONCLUSIVE;

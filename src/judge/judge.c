@@ -530,11 +530,41 @@ static size_t judge_different_devices(const struct judging *j)
 	return different;
 }
 
+/*
+ * Reports cases that only escape the limit because they chose another path than it covers, such as
+ * collectives that fell back from NCCL: not judged is not passed. Returns their number.
+ */
+static size_t judge_missed_paths(const struct judging *j)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < j->all->count; i++) {
+		const struct subject *s = &j->all->items[i];
+		const char *path = judge_limits_missed_path(j->limit, s->first,
+							    s->device ? s->device->name : "");
+		struct verdict_check *check;
+
+		if (!path)
+			continue;
+		count++;
+		check = judge_add_plain(j->limit, j->verdicts);
+		verdict_check_set_case(check, s->first);
+		run_findings_take(&check->devices, case_devices(s->first));
+		judge_judging_set_task(check, j->limit, s);
+		check->cause = CAUSE_NOT_JUDGED;
+		check->final = true;
+		judge_check_decide(check, j->limit, VERDICT_INCONCLUSIVE,
+				   "it used %s, which [limit %s] does not cover", path,
+				   j->limit->name);
+	}
+	return count;
+}
+
 static void judge_coverage(const struct judging *j)
 {
-	size_t found = judge_different_devices(j);
+	size_t found = judge_different_devices(j), missed = judge_missed_paths(j);
 
-	if (!j->count)
+	if (!j->count && !missed)
 		judge_check_decide(judge_add_plain(j->limit, j->verdicts), j->limit,
 				   j->limit->allow_skipped ? VERDICT_SKIP : VERDICT_ERROR,
 				   "no case in this run matches this limit");

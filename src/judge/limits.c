@@ -269,18 +269,16 @@ static bool judge_limits_backend_matches(const struct condition *condition,
 	return matches;
 }
 
-/* True if the case chose one of the values by itself: a path "transport: nccl". */
-static bool judge_limits_path_matches(const struct condition *condition,
-				      const struct case_result *c)
+/* "nccl" of the path "transport: nccl" that the case chose by itself; NULL: none. */
+static const char *judge_limits_path(const struct condition *condition, const struct case_result *c)
 {
 	size_t length = strlen(condition->name);
 
 	for (size_t i = 0; i < c->path_count; i++)
 		if (text_starts_with(c->paths[i], condition->name) &&
-		    text_starts_with(c->paths[i] + length, ": ") &&
-		    judge_limits_word_matches(condition, c->paths[i] + length + 2))
-			return true;
-	return false;
+		    text_starts_with(c->paths[i] + length, ": "))
+			return c->paths[i] + length + 2;
+	return NULL;
 }
 
 /* True for the parameter of the suite that counts nodes. */
@@ -302,8 +300,11 @@ static bool judge_limits_parameter_matches(const struct condition *condition,
 
 	if (!p && judge_limits_condition_counts_nodes(condition, suite))
 		p = &one_node;
-	if (!p)
-		return judge_limits_path_matches(condition, c);
+	if (!p) {
+		const char *path = judge_limits_path(condition, c);
+
+		return path && judge_limits_word_matches(condition, path);
+	}
 	if (condition->test == CONDITION_AT_LEAST)
 		return p->number >= condition->number;
 	if (condition->test == CONDITION_AT_MOST)
@@ -375,6 +376,26 @@ bool judge_limits_selects(const struct limit *limit, const struct case_result *c
 		if (!judge_limits_condition_holds(&limit->conditions[i], limit->suite, c, model))
 			return false;
 	return true;
+}
+
+const char *judge_limits_missed_path(const struct limit *limit, const struct case_result *c,
+				     const char *model)
+{
+	const char *missed = NULL;
+
+	if (!limit->suite || strcmp(limit->suite->name, c->suite) != 0 || c->status != CASE_OK)
+		return NULL;
+	for (size_t i = 0; i < limit->condition_count; i++) {
+		const struct condition *condition = &limit->conditions[i];
+
+		if (judge_limits_condition_holds(condition, limit->suite, c, model))
+			continue;
+		missed =
+			case_parameter(c, condition->name) ? NULL : judge_limits_path(condition, c);
+		if (!missed)
+			return NULL;
+	}
+	return missed;
 }
 
 /*

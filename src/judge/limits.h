@@ -52,5 +52,12 @@ bool judge_limits_admits(const struct limit *limit, const struct device_info *de
 /* True if a limit applies to this case. */
 bool judge_limits_selects(const struct limit *limit, const struct case_result *c,
 			  const char *model);
+/*
+ * "host_copy": what the case chose by itself, and only for that reason the limit does not apply to
+ * it: transport:nccl, but the collective fell back. NULL: the limit applies, or other conditions do
+ * not hold.
+ */
+const char *judge_limits_missed_path(const struct limit *limit, const struct case_result *c,
+				     const char *model);
 
 #endif

@@ -4,8 +4,8 @@
  * A device is compared with the median of the others. It fails if it is worse by more than the
  * limit's margin, beyond the uncertainty of both sides and, among three or more, by more than
  * `sigmas` robust standard deviations of all of them. It passes only within the margin; devices
- * that vary by more are INCONCLUSIVE. Of two devices the slower one fails, because only a limit or
- * a population can decide whether it is too slow or the other one too fast.
+ * that vary by more are INCONCLUSIVE. Of two devices the slower one fails, unless reference GPUs
+ * show that the other one reads too high.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 #include "judge/population/population_key.h"
 
 #define MOST_IDENTICAL 1024
+#define FEWEST_REFERENCES 4 /* reference GPUs that outweigh one identical device */
 #define MAD_TO_SIGMA 1.4826
 #define MEDIAN_TO_MEAN 1.2533 /* ratio of the standard errors of median and mean, normal data */
 
@@ -40,6 +41,9 @@ struct outlier_group {
 	size_t members[MOST_IDENTICAL]; /* indices into j->subjects of devices with a value */
 	double logs[MOST_IDENTICAL];    /* negated if lower is better */
 	double halves[MOST_IDENTICAL];  /* half-widths of their intervals */
+	/* like logs; observation_fastest_launch(), NaN: unknown */
+	double fastest[MOST_IDENTICAL];
+	bool by_fastest; /* all are known */
 	size_t count;
 	double deviation; /* robust standard deviation of all members */
 };
@@ -51,23 +55,28 @@ struct outlier_group {
 static void outliers_collect_group(struct outlier_group *g, size_t first, bool *seen)
 {
 	const struct judging *j = g->j;
+	bool lower = j->limit->metric->better == BETTER_LOWER;
 
 	g->count = 0;
+	g->by_fastest = true;
 	for (size_t i = first; i < j->count; i++) {
+		const struct observation *o;
+
 		/* Cases are sorted by node. */
 		if (!outliers_subjects_on_one_node(j->subjects[first], j->subjects[i]))
 			break;
 		if (seen[i] || !outliers_subjects_alike(j->subjects[first], j->subjects[i]))
 			continue;
 		seen[i] = true;
-		if (j->observations[i].verdict != VERDICT_PASS ||
-		    !(j->observations[i].estimate.value > 0) || g->count == MOST_IDENTICAL)
+		o = &j->observations[i];
+		if (o->verdict != VERDICT_PASS || !(o->estimate.value > 0) ||
+		    g->count == MOST_IDENTICAL)
 			continue;
 		g->members[g->count] = i;
-		g->halves[g->count] = j->observations[i].estimate.half;
-		g->logs[g->count] = log(j->observations[i].estimate.value);
-		if (j->limit->metric->better == BETTER_LOWER)
-			g->logs[g->count] = -g->logs[g->count];
+		g->halves[g->count] = o->estimate.half;
+		g->logs[g->count] = (lower ? -1 : 1) * log(o->estimate.value);
+		g->fastest[g->count] = (lower ? -1 : 1) * log(observation_fastest_launch(o));
+		g->by_fastest = g->by_fastest && !isnan(g->fastest[g->count]);
 		g->count++;
 	}
 }
@@ -140,6 +149,84 @@ static enum verdict outlier_verdict(const struct outlier_group *g, const struct 
 										     : VERDICT_PASS;
 }
 
+/*
+ * The check of the slower of two devices that contradicts the faster one: it passes against
+ * reference GPUs, whose median would fail the comparison with the faster one as well. NULL: none.
+ */
+static const struct verdict_check *outlier_check_of_references(const struct outlier_group *g,
+							       size_t slower)
+{
+	const struct judging *j = g->j;
+	const struct subject *subject = j->subjects[g->members[slower]];
+	struct peer_standing s = outlier_standing(g, slower);
+	bool lower = j->limit->metric->better == BETTER_LOWER;
+
+	if (g->count != 2 || outlier_verdict(g, &s) == VERDICT_PASS)
+		return NULL;
+	for (size_t i = j->verdicts->count; i-- > 0;) {
+		const struct verdict_check *c = &j->verdicts->checks[i];
+		double center = (lower ? -1 : 1) * log(c->reference);
+
+		if (c->comparison == LIKE_POPULATION && c->verdict == VERDICT_PASS &&
+		    c->reference_count >= FEWEST_REFERENCES &&
+		    strcmp(c->case_id, subject->first->id) == 0 &&
+		    strcmp(c->metric, j->limit->metric->name) == 0 &&
+		    s.others - center > -log(1 - j->limit->outlier_margin))
+			return c;
+	}
+	return NULL;
+}
+
+/* "9.3 % better than the median of 8 reference GPUs" */
+static char *outlier_words_against_references(const struct verdict_check *of_references,
+					      double value)
+{
+	return xasprintf("%.2f %% better than the median of %zu reference GPUs",
+			 100 * fabs(value / of_references->reference - 1),
+			 of_references->reference_count);
+}
+
+/* Two devices of which reference GPUs clear the slower one: the faster one needs a look. */
+static void outlier_judge_contradicted_pair(const struct outlier_group *g, size_t slower,
+					    const struct verdict_check *of_references)
+{
+	const struct judging *j = g->j;
+	size_t a = g->members[slower], b = g->members[1 - slower];
+	const char *slow = j->subjects[a]->first->device, *fast = j->subjects[b]->first->device;
+	struct peer_standing s = outlier_standing(g, slower);
+	char *words =
+		outlier_words_against_references(of_references, j->observations[b].estimate.value);
+	struct verdict_check *check = outlier_add_check(j, a);
+
+	judge_check_decide(check, j->limit, VERDICT_SKIP,
+			   "not compared with %s, which is %s; %s agrees with them", fast, words,
+			   slow);
+	check->accepted = true;
+	check = outlier_add_check(j, b);
+	check->cause = CAUSE_READS_HIGH;
+	judge_check_decide(check, j->limit, VERDICT_INCONCLUSIVE,
+			   "%.2f %% better than %s and %s, with which %s agrees",
+			   100 * (exp(s.deficit) - 1), slow, words, slow);
+	free(words);
+}
+
+/* Decides an INCONCLUSIVE comparison by the fastest launch of each device. False: undecided. */
+static bool outlier_judge_by_fastest(const struct outlier_group *g, size_t member,
+				     struct verdict_check *check, struct peer_standing *s)
+{
+	const struct judging *j = g->j;
+	bool lower = j->limit->metric->better == BETTER_LOWER;
+	double others = outlier_median_of_others(g, g->fastest, member);
+
+	if (!g->by_fastest || others - g->fastest[member] > -log(1 - j->limit->outlier_margin))
+		return false;
+	*s = (struct peer_standing){ .others = others,
+				     .deficit = others - g->fastest[member],
+				     .count = s->count };
+	check->value = check->low = check->high = exp((lower ? -1 : 1) * g->fastest[member]);
+	return true;
+}
+
 static void outlier_judge_member(const struct outlier_group *g, size_t member)
 {
 	const struct judging *j = g->j;
@@ -153,6 +240,9 @@ static void outlier_judge_member(const struct outlier_group *g, size_t member)
 	char *others = g->count > 2 ? xasprintf("the median of %zu identical devices", s.count)
 				    : xstrdup("the other device");
 
+	bool fastest =
+		found == VERDICT_INCONCLUSIVE && outlier_judge_by_fastest(g, member, check, &s);
+
 	if (verdict == VERDICT_WARN)
 		run_findings_take(&check->bound_text, xasprintf("outlier_margin_warn = %s",
 								j->limit->outlier_warn_text));
@@ -162,7 +252,8 @@ static void outlier_judge_member(const struct outlier_group *g, size_t member)
 	if (g->count == 2)
 		run_findings_set(&check->reference_device,
 				 j->subjects[g->members[1 - member]]->first->device);
-	judge_check_decide(check, j->limit, verdict, "%.2f %% %s than %s%s",
+	judge_check_decide(check, j->limit, fastest ? VERDICT_PASS : verdict,
+			   "%s%.2f %% %s than %s%s", fastest ? FASTEST_LAUNCH_WORDS : "",
 			   fabs(100 * (1 - exp(-s.deficit))), s.deficit < 0 ? "better" : "worse",
 			   others, verdict != found ? DOUBT_WORDS : "");
 	free(others);
@@ -187,6 +278,14 @@ static void outliers_group(struct outlier_group *g)
 		distances[i] = fabs(g->logs[i] - center);
 	g->deviation = MAD_TO_SIGMA * median_of(distances, g->count);
 	free(distances);
+	for (size_t i = 0; i < g->count; i++) {
+		const struct verdict_check *of_references = outlier_check_of_references(g, i);
+
+		if (of_references) {
+			outlier_judge_contradicted_pair(g, i, of_references);
+			return;
+		}
+	}
 	for (size_t i = 0; i < g->count; i++)
 		outlier_judge_member(g, i);
 }

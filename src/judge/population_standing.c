@@ -151,9 +151,13 @@ struct population_comparing {
 	double *values; /* scratch, one element per case */
 };
 
-/* Fills a check except for its case; `subject`: the device's, or NULL for a node. */
+/*
+ * Fills a check except for its case; `subject`: the device's, or NULL for a node. `of_what`
+ * describes the value: "the median of the node's devices is "; "": the device's.
+ */
 static void population_standing_decide(const struct judging *j, struct verdict_check *check,
-				       const struct standing *s, const struct subject *subject)
+				       const struct standing *s, const struct subject *subject,
+				       const char *of_what)
 {
 	char *words = population_standing_words(s, check->unit);
 	enum verdict found = population_standing_verdict(s);
@@ -168,8 +172,7 @@ static void population_standing_decide(const struct judging *j, struct verdict_c
 	check->margin = check->value / check->bound - 1;
 	check->warns_only = s->sample.cards < FEWEST_TO_FAIL || found == VERDICT_WARN;
 	judge_check_compare(check, s->half, exp(s->center), s->sample.cards);
-	judge_check_decide(check, j->limit, verdict, "%s%s%s",
-			   subject ? "" : "the median of the node's devices is ", words,
+	judge_check_decide(check, j->limit, verdict, "%s%s%s", of_what, words,
 			   verdict != found ? DOUBT_WORDS : "");
 	/*
 	 * With fewer than 8 reference GPUs the check can only warn, so no launches are added
@@ -189,7 +192,10 @@ static void population_standing_judge_case(struct population_comparing *c, size_
 	struct comparison_case *found = &c->cases[i];
 	const struct population *population =
 		j->input->population ? j->input->population : population_shipped();
+	double fastest = observation_fastest_launch(o);
 	struct population_key key;
+	struct verdict_check *check;
+	bool by_fastest;
 
 	/* Missing values have a check of the bounds or of the run already. */
 	if (o->verdict != VERDICT_PASS || !(o->estimate.value > 0) ||
@@ -203,8 +209,15 @@ static void population_standing_judge_case(struct population_comparing *c, size_
 		return;
 	population_standing_find(&found->standing, log(o->estimate.value), o->estimate.half,
 				 j->limit);
-	population_standing_decide(j, judge_judging_add(j, i, LIKE_POPULATION), &found->standing,
-				   j->subjects[i]);
+	check = judge_judging_add(j, i, LIKE_POPULATION);
+	by_fastest = population_standing_verdict(&found->standing) == VERDICT_INCONCLUSIVE &&
+		     found->standing.center - log(fastest) <= found->standing.allowed;
+	if (by_fastest) {
+		population_standing_find(&found->standing, log(fastest), 0, j->limit);
+		check->value = check->low = check->high = fastest;
+	}
+	population_standing_decide(j, check, &found->standing, j->subjects[i],
+				   by_fastest ? FASTEST_LAUNCH_WORDS : "");
 }
 
 /*
@@ -257,7 +270,7 @@ static void population_standing_judge_node_of(struct population_comparing *c, si
 		free(devices);
 		return;
 	}
-	/* Lower median: one slow device of two does not make a slow node. */
+	/* The better of two middle ones: one slow device of two does not make a slow node. */
 	qsort(c->values, count, sizeof(*c->values), compare_doubles);
 	deficit = c->values[(count - 1) / 2];
 	half = sqrt(half) / (double)count;
@@ -274,7 +287,9 @@ static void population_standing_judge_node_of(struct population_comparing *c, si
 	check->value = exp(node.center - deficit);
 	check->low = check->value * exp(-half);
 	check->high = check->value * exp(half);
-	population_standing_decide(j, check, &node, NULL);
+	population_standing_decide(j, check, &node, NULL,
+				   count == 2 ? "the better of the node's two devices is "
+					      : "the median of the node's devices is ");
 	free(devices);
 }
 

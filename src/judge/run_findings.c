@@ -25,12 +25,12 @@ static const struct {
 	const char *name; /* of the curve of a watch */
 	enum verdict verdict;
 	enum cause cause;
-	const char *what;
+	const char *what, *rule;
 } counters[] = {
 	{ offsetof(struct telemetry, ecc_uncorrected), "ecc_uncorrected", VERDICT_FAIL,
-	  CAUSE_GPU_UNCORRECTED_ERROR, "uncorrected memory error%s (ECC)" },
+	  CAUSE_GPU_UNCORRECTED_ERROR, "uncorrected memory error%s (ECC)", "; 0 are allowed" },
 	{ offsetof(struct telemetry, ecc_corrected), "ecc_corrected", VERDICT_WARN,
-	  CAUSE_GPU_MEMORY_ERROR, "corrected memory error%s (ECC)" },
+	  CAUSE_GPU_MEMORY_ERROR, "corrected memory error%s (ECC)", "" },
 };
 
 /* `n`: index of the counter; `device` NULL: the first of the case. */
@@ -41,7 +41,7 @@ static void run_findings_tell_counter(const struct result *result, const struct 
 	char *what = xasprintf(counters[n].what, count > 1 ? "s" : "");
 
 	run_findings_add(verdicts, result, c, device, ASPECT_CONDITION, counters[n].verdict,
-			 counters[n].cause, "%.0f %s %s", count, what, when);
+			 counters[n].cause, "%.0f %s %s%s", count, what, when, counters[n].rule);
 	free(what);
 }
 

@@ -258,16 +258,24 @@ static void judge_suspects_compare_rail(const struct result *result, const struc
 					     .rails = count + 1 };
 }
 
-/* A limit on the rate of pairs, which judges the link of two nodes; NULL: none. */
+/*
+ * A limit that requires a bandwidth of pairs, and so judges the link of two nodes; one on their
+ * latency does not. NULL: none.
+ */
 static const struct limit *judge_suspects_limit_of_link(const struct judge_input *input)
 {
 	const struct result *result = &input->results[0];
 
-	for (size_t k = 0; k < input->limits->count; k++)
-		for (size_t i = 0; i < result->case_count; i++)
+	for (size_t k = 0; k < input->limits->count; k++) {
+		const struct limit *limit = &input->limits->items[k];
+
+		for (size_t i = 0; i < result->case_count && limit->min.kind; i++)
 			if (judge_suspects_is_of_round(result, &result->cases[i]) &&
-			    judge_limits_selects(&input->limits->items[k], &result->cases[i], ""))
-				return &input->limits->items[k];
+			    judge_limits_selects(limit, &result->cases[i], "") &&
+			    aspect_of(limit->suite->aspects, limit->metric->name,
+				      &result->cases[i]) == ASPECT_LINK)
+				return limit;
+	}
 	return NULL;
 }
 
@@ -295,7 +303,7 @@ static void judge_suspects_two_nodes(const struct judge_input *input, const stru
 		verdicts, limit, &limit->max, AT_MOST,
 		worst.rails ? (double)(worst.ratio < 1 - RAIL_MARGIN) : (double)NAN,
 		"two nodes do not show which one is slow, and no limit judges their link; add a "
-		"limit on the rate of pairs (gpuproof config show fabric), or a third node");
+		"limit on the bandwidth of pairs (gpuproof config show fabric), or a third node");
 	run_findings_take(&check->devices, text_detach(&devices));
 	if (worst.rails && check->verdict != VERDICT_PASS)
 		run_findings_take(&check->reason,

@@ -502,13 +502,14 @@ static enum status burn_products_burst(struct burn *b, struct products *p, doubl
 			    gaps[] = { 0.001, 0.005, 0.02, 0.05 };
 	uint64_t schedule = (uint64_t)clock_seconds();
 	double burst = bursts[schedule % ARRAY_SIZE(bursts)],
-	       period = burst + gaps[schedule / ARRAY_SIZE(bursts) % ARRAY_SIZE(gaps)],
+	       gap = gaps[schedule / ARRAY_SIZE(bursts) % ARRAY_SIZE(gaps)], period = burst + gap,
 	       phase = schedule / (ARRAY_SIZE(bursts) * ARRAY_SIZE(gaps)) % 2
 			       ? period * b->world->rank / b->world->size
 			       : 0,
 	       now = clock_seconds() - phase, seconds;
 
-	clock_sleep(ceil(now / period) * period - now);
+	/* A burst that took too long is followed by at least half of the gap. */
+	clock_sleep(ceil((now + gap / 2) / period) * period - now);
 	b->tally.bursts++;
 	return burn_products_chunk(b, p, products_in_time(burst, each), &seconds, err);
 }

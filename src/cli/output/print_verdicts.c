@@ -237,16 +237,10 @@ static void print_verdicts_sentence(const struct verdicts *v)
 	fputs(*on ? "\033[0m" : "", stdout);
 }
 
-/*
- * In the order of the acceptance page: the verdict, each reason with its limit and the next step,
- * the checks. The verdict ends a long output as well.
- */
-void print_verdicts(const struct verdicts *v, bool all)
+static void print_verdicts_reasons(const struct verdicts *v, bool all)
 {
 	size_t shown = v->reason_count > MOST_SHOWN && !all ? MOST_SHOWN : v->reason_count;
 
-	if (shown)
-		print_verdicts_sentence(v);
 	for (size_t i = 0; i < shown; i++) {
 		const struct verdict_reason *r = &v->reasons[i];
 		const char *cause = cause_name(r->cause);
@@ -268,6 +262,16 @@ void print_verdicts(const struct verdicts *v, bool all)
 	}
 	if (shown < v->reason_count)
 		printf("and %zu more reasons; --all prints them\n", v->reason_count - shown);
+}
+
+/*
+ * The verdict, the checks, each reason with its limit and the next step, and the verdict again: a
+ * terminal shows the end of a long output.
+ */
+void print_verdicts(const struct verdicts *v, bool all)
+{
+	if (v->reason_count)
+		print_verdicts_sentence(v);
 	print_verdicts_checks(v, all);
 	printf("limits: %s; checks:", v->limits ? v->limits : "");
 	for (int i = 0; i < VERDICT_COUNT; i++)
@@ -275,5 +279,6 @@ void print_verdicts(const struct verdicts *v, bool all)
 			printf(" %zu %s", v->counts[i], verdict_fields_name((enum verdict)i));
 	printf("%s\n", v->count ? "\nValues in [brackets] are one-sided 95 % bounds." : " none");
 	print_verdicts_aspects(v);
+	print_verdicts_reasons(v, all);
 	print_verdicts_sentence(v);
 }

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "judge/estimate/kind.h"
+#include "judge/judge.h"
 
 /* Index of subjects by id: 2,000 cases in 10 results must not take quadratic time. */
 struct observation_by_id {
@@ -200,8 +201,11 @@ static void observation_gather_case(struct observation_gathering *g, struct obse
 	}
 	m = case_metric(c, metric);
 	if (m) {
+		enum figure_kind kind = figure_kind_of(m, c, subject->device);
+
 		observation_gather_metric(g, o, m, unit);
-		o->repeat = figure_kind_repeat(figure_kind_of(m, c, subject->device));
+		o->repeat = figure_kind_repeat(kind);
+		o->of_host_copy = kind == FIGURE_LINK && c->device_count == 1;
 		g->launches++;
 		g->unsettled += case_is_unsettled(c, m);
 	} else
@@ -261,6 +265,16 @@ struct observation observation_make(const struct subject *subject, const char *m
 		o.repeat.spread = launch_spread;
 	o.estimate = observation_estimate_of(&o, g.halves ? g.half / (double)g.halves : 0);
 	return o;
+}
+
+double observation_fastest_launch(const struct observation *o)
+{
+	double fastest = (double)NAN;
+
+	for (size_t i = 0; i < o->count && o->of_host_copy && o->count >= LAUNCHES_THAT_DECIDE; i++)
+		fastest = o->better == BETTER_LOWER ? fmin(fastest, o->values[i])
+						    : fmax(fastest, o->values[i]);
+	return fastest;
 }
 
 void observation_release(struct observation *o)

@@ -39,8 +39,9 @@ struct observation {
 	 * (not settled)
 	 */
 	enum verdict verdict;
-	char *reason;    /* why there is no usable value; owned, or "" */
-	bool impossible; /* a metric of its case is impossible (judge/judge.h) */
+	char *reason;      /* why there is no usable value; owned, or "" */
+	bool of_host_copy; /* copies between the host and one device */
+	bool impossible;   /* a metric of its case is impossible (judge/judge.h) */
 	struct estimate estimate;
 	double *values; /* one per launch; owned */
 	size_t count;
@@ -58,6 +59,15 @@ struct observation {
  */
 struct observation observation_make(const struct subject *subject, const char *metric,
 				    const char *unit, double launch_spread);
+/*
+ * The fastest of at least LAUNCHES_THAT_DECIDE launches of copies between the host and one device;
+ * NaN: another case, or fewer launches. It decides a comparison that is INCONCLUSIVE: other users
+ * of the host's memory only slow copies down (launches of one healthy H200 ranged from 47.6 to 55.0
+ * GB/s, while the fastest of five launches of two GPUs differed by 0.1 to 0.6 %), and a slow link
+ * is slow in each launch. Fixed limits judge the estimate.
+ */
+double observation_fastest_launch(const struct observation *observation);
+#define FASTEST_LAUNCH_WORDS "launches vary with the load of the host; the fastest is "
 void observation_release(struct observation *observation);
 /* Half-width of the interval of one launch's samples, on the log scale; NaN: none. */
 double observation_metric_sample_half(const struct metric_value *metric);

@@ -14,7 +14,6 @@
 #include "result/verdict.h"
 
 #define MOST_NAMED 4      /* maximum devices named in one reason */
-#define MOST_VARIANTS 16  /* of one group of tasks */
 #define MOST_LAUNCHES 100 /* maximum launches that a remedy suggests */
 #define QUANTITY 48       /* size of a value with its unit, in bytes */
 #define FEWEST_LAUNCHES 2
@@ -144,23 +143,30 @@ static const char *reason_words_task_of(const struct verdict_check *c)
 
 /* Variants of one group of tasks: those that are as bad as the worst check, and all. */
 struct variants {
-	const char *bad[MOST_VARIANTS], *all[MOST_VARIANTS];
+	const char **bad, **all; /* from malloc(); reason_words_variants_release() */
 	size_t bad_count, all_count;
 };
 
+/* `names` has room for one more. */
 static void reason_words_variants_add(const char **names, size_t *count, const char *name)
 {
 	for (size_t i = 0; i < *count; i++)
 		if (strcmp(names[i], name) == 0)
 			return;
-	if (*count < MOST_VARIANTS)
-		names[(*count)++] = name;
+	names[(*count)++] = name;
+}
+
+static void reason_words_variants_release(struct variants *e)
+{
+	free(e->bad);
+	free(e->all);
 }
 
 static struct variants reason_words_variants(const struct reason_checks *g)
 {
 	const struct verdict_check *worst = g->checks[0];
-	struct variants e = { .bad_count = 0 };
+	struct variants e = { .bad = xcalloc(g->count, sizeof(*e.bad)),
+			      .all = xcalloc(g->count, sizeof(*e.all)) };
 
 	for (size_t i = 0; i < g->count && *worst->task_group; i++) {
 		const struct verdict_check *c = g->checks[i];
@@ -177,6 +183,15 @@ static struct variants reason_words_variants(const struct reason_checks *g)
 			reason_words_variants_add(e.bad, &e.bad_count, variant);
 	}
 	return e;
+}
+
+/* Number of variants that are as bad as the worst check. */
+static size_t reason_words_bad_variants(const struct reason_checks *g)
+{
+	struct variants e = reason_words_variants(g);
+
+	reason_words_variants_release(&e);
+	return e.bad_count;
 }
 
 /* Adds "FP16", or "cuda:1 to cuda:0" for the devices of a pair. */
@@ -202,18 +217,17 @@ static void reason_words_add_task(struct text *out, const struct reason_checks *
 			text_add(out, " from ");
 			reason_words_add_variant(out, worst->devices);
 		}
-		return;
-	}
-	if (e.bad_count == e.all_count && e.all_count == 2)
+	} else if (e.bad_count == e.all_count && e.all_count == 2)
 		text_addf(out, "both %s", worst->task_group);
 	else if (e.bad_count == e.all_count)
 		text_addf(out, "all %zu %s", e.all_count, worst->task_group);
 	else
 		text_addf(out, "%zu of %zu %s", e.bad_count, e.all_count, worst->task_group);
-	for (size_t i = 0; i < e.bad_count && e.bad_count < e.all_count; i++) {
+	for (size_t i = 0; e.bad_count >= 2 && i < e.bad_count && e.bad_count < e.all_count; i++) {
 		text_add(out, i && i + 1 == e.bad_count ? " and " : ", ");
 		reason_words_add_variant(out, e.bad[i]);
 	}
+	reason_words_variants_release(&e);
 }
 
 /* Adds "FP16 worst: " before the numbers of one of several variants. */
@@ -221,7 +235,7 @@ static void reason_words_add_worst(struct text *out, const struct reason_checks 
 {
 	const struct verdict_check *c = g->checks[0];
 
-	if (reason_words_variants(g).bad_count < 2)
+	if (reason_words_bad_variants(g) < 2)
 		return;
 	reason_words_add_variant(out, *c->variant                  ? c->variant
 				      : reason_words_is_of_pair(c) ? c->devices
@@ -233,7 +247,7 @@ static void reason_words_add_worst(struct text *out, const struct reason_checks 
 static void reason_words_add_is(struct text *out, const struct reason_checks *g)
 {
 	text_addf(out, " %s ", strchr(g->devices, ',') ? "are" : "is");
-	if (reason_words_variants(g).bad_count > 1)
+	if (reason_words_bad_variants(g) > 1)
 		text_add(out, "up to ");
 }
 
@@ -250,12 +264,9 @@ static void reason_words_add_comparison(struct text *out, const struct reason_ch
 	reason_words_add_task(out, g);
 }
 
-/* Adds "is 9.3 % below the limit in copies from the host". */
-static void reason_words_add_violation(struct text *out, const struct reason_checks *g)
+/* Adds "9.3 % below", "25 % above", "at 3 times" or "outside" before "the limit". */
+static void reason_words_add_distance(struct text *out, const struct verdict_check *c)
 {
-	const struct verdict_check *c = g->checks[0];
-
-	text_addf(out, " %s ", strchr(g->devices, ',') ? "are" : "is");
 	if (verdict_check_counts(c) || !(c->bound > 0) || !(c->value > 0))
 		text_add(out, "outside");
 	else if (c->value < c->bound) {
@@ -266,6 +277,13 @@ static void reason_words_add_violation(struct text *out, const struct reason_che
 	} else {
 		text_addf(out, "%.2g %% above", 100 * (c->value / c->bound - 1));
 	}
+}
+
+/* Adds "is 9.3 % below the limit in copies from the host". */
+static void reason_words_add_violation(struct text *out, const struct reason_checks *g)
+{
+	text_addf(out, " %s ", strchr(g->devices, ',') ? "are" : "is");
+	reason_words_add_distance(out, g->checks[0]);
 	text_add(out, " the limit in ");
 	reason_words_add_task(out, g);
 }
@@ -391,17 +409,22 @@ static bool reason_words_is_skipped_alone(const struct verdict_check *c)
 	       c->verdict == VERDICT_FAIL;
 }
 
-/* True for a case that crashed or was skipped: its task and reason say more than the cause. */
+/*
+ * True for a case that crashed, was skipped, reads too high or escaped its limit: its task and
+ * reason say more than the cause.
+ */
 static bool reason_words_is_of_case(const struct verdict_check *c)
 {
 	return reason_words_is_skipped_alone(c) ||
-	       (*c->case_id && *c->reason && c->cause == CAUSE_CASE_ERROR);
+	       (*c->case_id && *c->reason &&
+		(c->cause == CAUSE_CASE_ERROR || c->cause == CAUSE_READS_HIGH ||
+		 (c->cause == CAUSE_NOT_JUDGED && c->verdict == VERDICT_INCONCLUSIVE)));
 }
 
 /* Adds " in FP16 GEMM and BF16 GEMM": the tasks with wrong results, as far as they are known. */
 static void reason_words_add_wrong_tasks(struct text *out, const struct reason_checks *g)
 {
-	const char *tasks[MOST_VARIANTS];
+	const char **tasks = xcalloc(g->count, sizeof(*tasks));
 	size_t count = 0;
 
 	for (size_t i = 0; i < g->count; i++)
@@ -409,6 +432,7 @@ static void reason_words_add_wrong_tasks(struct text *out, const struct reason_c
 			reason_words_variants_add(tasks, &count, g->checks[i]->task);
 	for (size_t i = 0; i < count; i++)
 		text_addf(out, "%s%s", !i ? " in " : i + 1 < count ? ", " : " and ", tasks[i]);
+	free(tasks);
 }
 
 /* Adds " (undecided: limit 10 %)". */
@@ -476,35 +500,13 @@ static bool reason_words_check_agrees(const struct verdict_check *other,
 }
 
 /*
- * The check that clears the slower of two devices: it passes against reference GPUs whose median
- * would fail the comparison with the faster one as well. NULL: none.
+ * Adds what else finds a device slow that is worse than identical ones; two of them alone cannot
+ * tell which one is at fault.
  */
-static const struct verdict_check *reason_words_check_that_clears(const struct verdicts *v,
-								  const struct verdict_check *c)
-{
-	bool lower = c->bound > c->reference;
-
-	for (size_t i = 0; i < v->count; i++) {
-		const struct verdict_check *other = &v->checks[i];
-
-		if (other->comparison == LIKE_POPULATION && other->verdict == VERDICT_PASS &&
-		    !other->warns_only && /* not too few reference GPUs to reject one */
-		    strcmp(other->case_id, c->case_id) == 0 &&
-		    strcmp(other->machine, c->machine) == 0 &&
-		    strcmp(other->metric, c->metric) == 0 &&
-		    (lower ? other->reference > c->bound : other->reference < c->bound))
-			return other;
-	}
-	return NULL;
-}
-
-/* Adds evidence for which of two devices is at fault; their comparison alone cannot tell. */
 static void reason_words_add_which(struct text *out, const struct verdicts *v,
 				   const struct verdict_check *c)
 {
-	const struct verdict_check *clears;
-
-	if (c->comparison != LIKE_IDENTICAL || c->verdict != VERDICT_FAIL || !*c->reference_device)
+	if (c->comparison != LIKE_IDENTICAL || c->verdict != VERDICT_FAIL)
 		return;
 	for (size_t i = 0; i < v->count; i++) {
 		const struct verdict_check *other = &v->checks[i];
@@ -522,20 +524,13 @@ static void reason_words_add_which(struct text *out, const struct verdicts *v,
 			char bound[QUANTITY];
 
 			text_add(out, " It is also ");
-			reason_words_add_percent(out, other->value, other->bound);
-			text_addf(out, " %s the fixed limit of %s.",
-				  other->value < other->bound ? "below" : "above",
+			reason_words_add_distance(out, other);
+			text_addf(out, " the fixed limit of %s.",
 				  reason_words_brief_value(other, other->bound, bound));
 		}
 		return;
 	}
-	clears = reason_words_check_that_clears(v, c);
-	if (clears)
-		text_addf(out,
-			  " It agrees with the median of %zu reference GPUs, and %s is better than "
-			  "that: the fault may be in what %s measured.",
-			  clears->reference_count, c->reference_device, c->reference_device);
-	else
+	if (*c->reference_device)
 		text_add(out, " A comparison of two devices cannot prove which one is at fault; "
 			      "most likely it is the slower one.");
 }
@@ -600,7 +595,7 @@ char *reason_words_text(const struct verdicts *v, const struct reason_checks *g,
 	reason_words_add_facts(&out, g);
 	if (!text_ends_with(out.data, "."))
 		text_add_char(&out, '.');
-	if (reason_words_shape(c) == SHAPE_UNDECIDED && reason_words_variants(g).bad_count > 1) {
+	if (reason_words_shape(c) == SHAPE_UNDECIDED && reason_words_bad_variants(g) > 1) {
 		text_add(&out, " It is undecided in ");
 		reason_words_add_task(&out, g);
 		text_add_char(&out, '.');

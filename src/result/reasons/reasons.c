@@ -91,7 +91,6 @@ static int reasons_order_subjects(const struct faulty_check *a, const struct fau
 {
 	int order = strcmp(a->devices, b->devices);
 
-	order = order ? order : strcmp(a->check->machine, b->check->machine);
 	return order ? order
 		     : (int)reasons_aspect_of_fault(a->check) -
 			       (int)reasons_aspect_of_fault(b->check);
@@ -138,9 +137,9 @@ static bool reasons_pair_has_device(const struct faulty_check *pair, const char 
 	       (strlen(comma + 1) == length && strncmp(comma + 1, device, length) == 0);
 }
 
-/* True if the device is one end of each link of its machine that fails, and of several. */
+/* True if the device is one end of each link of the machine that fails, and of several. */
 static bool reasons_is_center_of_links(const struct faulty_check *sorted, size_t count,
-				       const char *machine, const char *device, size_t length)
+				       const char *device, size_t length)
 {
 	const char *last = "";
 	size_t pairs = 0;
@@ -148,8 +147,7 @@ static bool reasons_is_center_of_links(const struct faulty_check *sorted, size_t
 	for (size_t i = 0; i < count; i++) {
 		const struct faulty_check *f = &sorted[i];
 
-		if (f->check->verdict != VERDICT_FAIL || !reasons_is_of_two_devices(f) ||
-		    strcmp(f->check->machine, machine) != 0)
+		if (f->check->verdict != VERDICT_FAIL || !reasons_is_of_two_devices(f))
 			continue;
 		if (!reasons_pair_has_device(f, device, length))
 			return false;
@@ -160,41 +158,36 @@ static bool reasons_is_center_of_links(const struct faulty_check *sorted, size_t
 }
 
 /*
- * If all links of a machine that fail share one device, it is at fault and not the other ends: it
- * becomes the subject of the checks of all its links. True: at least one was found.
+ * If all links of the machine that fail share one device, it is at fault and not the other ends: it
+ * becomes the subject of the checks of all its links. False: there is none.
  */
-static bool reasons_find_centers(struct faulty_check *sorted, size_t count)
+static bool reasons_find_center(struct faulty_check *sorted, size_t count)
 {
-	const char *machine = NULL;
-	bool found = false;
+	const struct faulty_check *f = sorted, *end = sorted + count;
+	const char *second;
+	size_t length;
+	char *center;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct faulty_check *f = &sorted[i];
-		const char *second = strchr(f->devices, ',');
-		size_t length = second ? (size_t)(second++ - f->devices) : 0;
-		char *center;
-
-		if (f->check->verdict != VERDICT_FAIL || !reasons_is_of_two_devices(f) ||
-		    (machine && strcmp(machine, f->check->machine) == 0))
-			continue;
-		machine = f->check->machine;
-		center =
-			reasons_is_center_of_links(sorted, count, machine, f->devices, length)
-				? xasprintf("%.*s", (int)length, f->devices)
-			: reasons_is_center_of_links(sorted, count, machine, second, strlen(second))
-				? xstrdup(second)
-				: NULL;
-		found = found || center;
-		for (size_t k = 0; center && k < count; k++)
-			if (reasons_is_of_two_devices(&sorted[k]) &&
-			    strcmp(sorted[k].check->machine, machine) == 0 &&
-			    reasons_pair_has_device(&sorted[k], center, strlen(center))) {
-				free(sorted[k].devices);
-				sorted[k].devices = xstrdup(center);
-			}
-		free(center);
-	}
-	return found;
+	while (f < end && (f->check->verdict != VERDICT_FAIL || !reasons_is_of_two_devices(f)))
+		f++;
+	if (f == end)
+		return false;
+	second = strchr(f->devices, ',') + 1;
+	length = (size_t)(second - f->devices - 1);
+	if (reasons_is_center_of_links(sorted, count, f->devices, length))
+		center = xstrndup(f->devices, length);
+	else if (reasons_is_center_of_links(sorted, count, second, strlen(second)))
+		center = xstrdup(second);
+	else
+		return false;
+	for (size_t k = 0; k < count; k++)
+		if (reasons_is_of_two_devices(&sorted[k]) &&
+		    reasons_pair_has_device(&sorted[k], center, strlen(center))) {
+			free(sorted[k].devices);
+			sorted[k].devices = xstrdup(center);
+		}
+	free(center);
+	return true;
 }
 
 /* True for the median of several devices if each of them fails in this aspect on its own. */
@@ -219,33 +212,16 @@ static bool reasons_is_told_by_devices(const struct faulty_check *sorted, size_t
 	return all;
 }
 
-/* Collects the checks of machines that need a reason; most machines of a delivery need none. */
-static size_t reasons_collect(const struct verdicts *v, struct faulty_check *out)
+/* Adds the reasons of a machine, whose checks are those from `first` on. */
+static void reasons_explain_machine(struct verdicts *v, size_t first, size_t count)
 {
-	size_t count = 0;
+	struct faulty_check *sorted = xcalloc(count, sizeof(*sorted));
 
-	for (size_t i = 0, next; i < v->count; i = next) {
-		bool needed = false;
-
-		for (next = i;
-		     next < v->count && strcmp(v->checks[next].machine, v->checks[i].machine) == 0;
-		     next++)
-			needed = needed || needs_reason(&v->checks[next]);
-		for (size_t k = i; needed && k < next; k++)
-			out[count++] = (struct faulty_check){ &v->checks[k],
-							      reasons_subject_of(&v->checks[k]) };
-	}
-	return count;
-}
-
-static void reasons_explain_checks(struct verdicts *v)
-{
-	struct faulty_check *sorted = xcalloc(v->count + 1, sizeof(*sorted));
-	size_t count = reasons_collect(v, sorted);
-
-	if (count)
-		qsort(sorted, count, sizeof(*sorted), reasons_by_subject);
-	if (reasons_find_centers(sorted, count))
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = (struct faulty_check){ &v->checks[first + i],
+						   reasons_subject_of(&v->checks[first + i]) };
+	qsort(sorted, count, sizeof(*sorted), reasons_by_subject);
+	if (reasons_find_center(sorted, count))
 		qsort(sorted, count, sizeof(*sorted), reasons_by_subject);
 	for (size_t i = 0, next; i < count; i = next) {
 		for (next = i + 1; next < count; next++)
@@ -258,6 +234,21 @@ static void reasons_explain_checks(struct verdicts *v)
 	for (size_t i = 0; i < count; i++)
 		free(sorted[i].devices);
 	free(sorted);
+}
+
+/* The checks of a machine are consecutive. Most machines of a delivery need no reason. */
+static void reasons_explain_checks(struct verdicts *v)
+{
+	for (size_t i = 0, next; i < v->count; i = next) {
+		bool needed = false;
+
+		for (next = i;
+		     next < v->count && strcmp(v->checks[next].machine, v->checks[i].machine) == 0;
+		     next++)
+			needed = needed || needs_reason(&v->checks[next]);
+		if (needed)
+			reasons_explain_machine(v, i, next - i);
+	}
 }
 
 /* True if `d`, of the same machine as `other`, lacks the aspect for the same reason. */

@@ -595,11 +595,13 @@ static void memory_errors_outrank_everything(void **state)
 	c->after.ecc_uncorrected = 3;
 	judge_by(BANDWIDTH "min = 99 GB/s\n", &r, 1, NULL, &v);
 	assert_int_equal(verdicts_exit_code(&v), 5);
-	assert_string_equal(v.checks[0].reason, "1 uncorrected memory error (ECC) during the case");
+	assert_string_equal(v.checks[0].reason,
+			    "1 uncorrected memory error (ECC) during the case; 0 are allowed");
 	/* No result was wrong, and no output may say so. */
 	assert_false(v.wrong);
 	assert_string_equal(v.reasons[0].headline,
-			    "GPU cuda:0: 1 uncorrected memory error (ECC) during the case");
+			    "GPU cuda:0: 1 uncorrected memory error (ECC) during the case; 0 are "
+			    "allowed");
 	assert_null(strstr(v.sentence, "WRONG"));
 	assert_non_null(strstr(v.sentence, "REJECTED: "));
 	assert_non_null(strstr(v.reasons[0].remedy, "reset the GPU"));
@@ -1612,7 +1614,7 @@ static void errors_between_two_cases_count(void **state)
 	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
 	assert_int_equal(verdicts_exit_code(&v), 5);
 	assert_string_equal(v.checks[0].reason, "7 uncorrected memory errors (ECC) between the "
-						"previous case and this one");
+						"previous case and this one; 0 are allowed");
 	assert_string_equal(v.checks[0].devices, "cuda:0");
 	verdicts_release(&v);
 	r.cases[0].before.ecc_uncorrected = r.cases[0].after.ecc_uncorrected = 0;

@@ -297,6 +297,13 @@ static void two_nodes_are_judged_by_their_link(void **state)
 		assert_null(check_of(&v, "n1/cuda:0"));
 		verdicts_release(&v);
 	}
+	/* Limits on the latency, or above the bandwidth, say nothing about a slow link. */
+	judge_by(SUSPECT "[limit latency]\nmetric = pairs.latency\nmax = 1s\n", &r, &v);
+	assert_int_equal(check_of(&v, BOTH)->verdict, VERDICT_ERROR);
+	verdicts_release(&v);
+	judge_by(SUSPECT "[limit rails]\nmetric = pairs.bandwidth\nmax = 90 GB/s\n", &r, &v);
+	assert_int_equal(check_of(&v, BOTH)->verdict, VERDICT_ERROR);
+	verdicts_release(&v);
 	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "link of n0 and n1");
 	judge_by(SUSPECT, &r, &v);
 	assert_int_equal(v.overall, VERDICT_FAIL);

@@ -6,9 +6,11 @@
 #include "parallel_ranks.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "kernels/fp8.h"
 #include "kernels/soak.h"
@@ -26,6 +28,7 @@
 #define SMALL                                                                                \
 	"[suite burn]\nsize = 64\nmemory_most = 1MiB\nlink_size = 64KiB\nduration = 100ms\n" \
 	"reading = 10ms\n"
+#define LONG "[suite burn]\nsize = 64\nmemory_most = 1MiB\nduration = 1500ms\nreading = 10ms\n"
 
 struct setting_up {
 	struct config config;
@@ -152,6 +155,11 @@ static struct {
 	uint64_t turned; /* bits */
 	kernel_fn *soak_memory;
 	uint64_t last_offset;
+	bool checked;       /* the last comparison was that of a canary, which ends a chunk */
+	double chunk_ended; /* when it began */
+	double longest_gap; /* between two chunks */
+	double gaps[1024];  /* the latest, by chunk */
+	size_t chunks;
 } spy;
 
 static struct world *own_world;
@@ -167,6 +175,8 @@ static enum status broken_check(struct stream *stream, const void *arguments, st
 	struct soak_table_arguments a = *(const struct soak_table_arguments *)arguments;
 	enum status status;
 
+	spy.checked = a.canary != SOAK_NO_CANARY;
+	spy.chunk_ended = clock_seconds();
 	if (faulty(CHECK_SKIPS))
 		a.columns--;
 	status = spy.sound->kernel("soak_table")(stream, &a, err);
@@ -321,6 +331,14 @@ static enum status spied_gemm(struct stream *stream, const struct gemm *gemm, st
 	bool now = ++spy.products % PRODUCTS == 0;
 	enum status status;
 
+	if (spy.checked) {
+		double gap = clock_seconds() - spy.chunk_ended;
+
+		spy.gaps[spy.chunks++ % ARRAY_SIZE(spy.gaps)] = gap;
+		spy.longest_gap = fmax(spy.longest_gap, gap);
+		spy.checked = false;
+	}
+
 	if (now && faulty(OPERAND))
 		return multiply_with_wrong_operand(stream, gemm, err);
 
@@ -471,14 +489,34 @@ static void nothing_is_wrong_where_nothing_is(void **state)
 	}
 }
 
-/* After a pause and in bursts every result is compared as before; without them nothing is said. */
+/* The shortest gap before one of the last `count` chunks. */
+static double shortest_gap(size_t count)
+{
+	double gap = INFINITY;
+
+	for (size_t i = 1; i <= count && i <= ARRAY_SIZE(spy.gaps) && i <= spy.chunks; i++)
+		gap = fmin(gap, spy.gaps[(spy.chunks - i) % ARRAY_SIZE(spy.gaps)]);
+	return gap;
+}
+
+#define HALF_A_GAP 0.0005 /* seconds, of the shortest gap between bursts */
+#define PAUSE 0.1         /* seconds; a part of each test's pause */
+
+/*
+ * After a pause and in bursts every result is compared as before; without them nothing is said. No
+ * GEMM runs during the pause and in the gap before a burst.
+ */
 static enum status run_pulsed(struct device *device, struct world *world, void *context,
 			      struct error *err)
 {
 	const struct setting_up *s = context;
 	struct case_result result;
-	bool pulsed = section_real(s->plan.cases[0].section, "bursts") > 0;
+	const struct section *section = s->plan.cases[0].section;
+	bool pulsed = section_real(section, "bursts") > 0,
+	     paused = section_real(section, "pause") > 0;
 
+	spy.longest_gap = 0;
+	spy.chunks = 0;
 	spy_on(device, world);
 	if (run_case(&s->plan.cases[0], device, world, &result, err) == STATUS_OK &&
 	    (metric(&result, "burn.wrong") != 0 || !result.verification.done ||
@@ -489,6 +527,11 @@ static enum status run_pulsed(struct device *device, struct world *world, void *
 		error_set(err, STATUS_INTERNAL, "%g bursts, %g starts, %g wrong",
 			  metric(&result, "burn.bursts"), metric(&result, "burn.starts"),
 			  metric(&result, "burn.wrong"));
+	else if (pulsed && !(shortest_gap((size_t)metric(&result, "burn.bursts")) >= HALF_A_GAP))
+		error_set(err, STATUS_INTERNAL, "a burst after %g s",
+			  shortest_gap((size_t)metric(&result, "burn.bursts")));
+	else if (paused && !(spy.longest_gap >= PAUSE))
+		error_set(err, STATUS_INTERNAL, "a pause of %g s", spy.longest_gap);
 	device->backend = spy.sound;
 	case_result_release(&result);
 	return err->status;
@@ -497,8 +540,8 @@ static enum status run_pulsed(struct device *device, struct world *world, void *
 static void bursts_and_pauses_are_compared(void **state)
 {
 	static const char *const texts[] = { SMALL "loads = fp32\nbursts = 50 %\n",
-					     SMALL "loads = bf16\nbursts = 90 %\npause = 1ms\n",
-					     SMALL "loads = int8\npause = 1h\n" };
+					     LONG "loads = bf16\nbursts = 40 %\npause = 150ms\n",
+					     LONG "loads = int8\npause = 1h\n" };
 	struct setting_up s;
 
 	(void)state;
