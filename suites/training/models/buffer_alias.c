@@ -9,7 +9,7 @@ static bool buffer_alias_is_asked(const struct setup *s)
 
 bool buffer_alias_changes(const struct setup *s)
 {
-	return s->kind == MODEL_TRANSFORMER || (s->kind == MODEL_MLP && s->mode->aliases_buffers);
+	return s->kind == MODEL_TRANSFORMER || s->mode->aliases_buffers;
 }
 
 bool buffer_alias_possible(const struct network *n)

@@ -41,6 +41,8 @@
  * The last two rows apply to every model: a block's gradients replace tensors that its own backward
  * has read.
  *
+ * Convolutional layers have their gradients in the memory of later layers: blocks/image_buffers.c.
+ *
  * setup->no_aliasing disables all of this, so that classes of memory are comparable with those of
  * other frameworks. The loss still writes the gradient of the logits in place of the logits, and
  * GELU's backward writes in place of the gradient of its output.

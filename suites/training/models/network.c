@@ -106,9 +106,12 @@ static enum status network_open_activations(struct network *n, struct error *err
 	if (n->room.rows > 0)
 		n->kept[n->setup->layers] = n->room.rows;
 	buffer_alias_plan(n, at);
+	n->images.aliased = image_buffers_alias(n);
 	for (size_t l = n->partition.first; l <= n->partition.last; l++) {
 		size_t buffer = segments_buffer(&n->segments, l);
 
+		if (n->images.aliased && l > 0 && l <= image_model_layers(n->setup))
+			continue;
 		if (l == n->setup->layers && n->room.bytes > 0)
 			continue;
 		n->activations[l] = shared[buffer];
@@ -165,8 +168,9 @@ static enum status network_open_transient(struct network *n, struct error *err)
 	for (size_t i = 0; i < NETWORK_MAX_TRANSIENT; i++) {
 		uint64_t columns = network_transient_columns(n, i);
 
-		/* Logits of whole blocks: model_blocks_buffers_open(). */
-		if (columns == 0 || (n->room.logits > 0 && n->partition.parts == 1))
+		/* Logits of whole blocks, and images: model_blocks_buffers_open(). */
+		if (columns == 0 || n->images.aliased ||
+		    (n->room.logits > 0 && n->partition.parts == 1))
 			continue;
 		if (i == 1 && n->room.logits > 0)
 			n->transient[1] = n->transient[0];
@@ -576,6 +580,8 @@ size_t network_transient_buffer(const struct network *n, size_t l)
 {
 	size_t first = network_backward_group(n, l + 1), between = n->segments.count > 1 ? 2 : 0;
 
+	if (n->images.aliased)
+		return l;
 	if (!network_dgrad_first(n) || n->alternate_transient)
 		return l % 2;
 	if (first == l)

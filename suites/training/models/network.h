@@ -101,12 +101,13 @@ struct kept_unit {
 struct kept_image {
 	struct kept_unit unit[IMAGE_MAX_UNITS], projection;
 	void *out; /* input of the pool */
+	/* Gradients inside the layer, alternating, and of the pool's input. */
+	void *gradient[2], *pooled;
 };
 struct images {
 	struct kept_image kept[SETUP_MAX_LAYERS];
 	uint64_t norm_groups; /* see struct setup; 1 while one device is timed, not compared */
-	/* Gradients inside a layer, alternating, and of the pool's input. */
-	void *gradient[2], *pooled;
+	bool aliased;         /* each layer has its gradients in the memory of later layers */
 	/* Set by backward of a layer for the gradient of its input. */
 	const void *first, *shortcut;
 	const void *addend; /* of the gradient for the layer below, which adds it; NULL: none */
@@ -176,7 +177,8 @@ struct network {
 	double *row_loss;
 	/*
 	 * Gradients of activations: two alternating buffers of rows x network_max_hidden_width(),
-	 * or more of them (network.h) unless `alternate_transient`. With `room` both are
+	 * or more of them (network.h) unless `alternate_transient`. Of images: by layer if they are
+	 * aliased. With `room` both are
 	 * one buffer, because blocks compute in place; for whole blocks it is blocks.head.y. With
 	 * aliased buffers, [layers % 2] is also activations[layers]: the loss writes the first
 	 * gradient, that of the logits, in place.
@@ -339,7 +341,7 @@ size_t network_backward_group(const struct network *network, size_t last);
 
 /*
  * Index in network->transient of the gradient of activations[l], for activations between layers of
- * the partition.
+ * the partition; two alternate unless the mode or images need more.
  */
 size_t network_transient_buffer(const struct network *network, size_t l);
 

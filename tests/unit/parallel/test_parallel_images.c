@@ -233,6 +233,8 @@ static void residual_networks_equal_the_reference(void **state)
 	expect_reference(&s, "resnet 50, two groups of rows");
 	s = tiny_resnet("single", 1, PRECISION_BF16, 50, false);
 	expect_reference(&s, "resnet 50");
+	s.no_aliasing = true;
+	expect_reference(&s, "resnet 50 without aliasing");
 }
 
 static void splits_of_the_batch_equal_the_reference(void **state)
@@ -506,6 +508,34 @@ static void a_wrong_engine_is_a_mismatch(void **state)
 	library.result = RIGHT;
 }
 
+/*
+ * Memory of published ResNet-50s beside weights: the outputs, and with aliasing only the gradients
+ * of the last block; without, the five largest gradients of the first layers.
+ */
+static void gradients_use_memory_of_later_layers(void **state)
+{
+	const struct image_shape shape = {
+		.image = 224, .channels = 64, .blocks = 50, .classes = 1000
+	};
+	struct setup s = image_setup(MODEL_RESNET, &shape, "single", 1, PRECISION_BF16);
+	uint64_t largest = UINT64_C(128) * 56 * 56 * 256 * 2, apart;
+
+	(void)state;
+	s.batch = 128;
+	s.no_aliasing = true;
+	apart = memory_classes_footprint(&s);
+	s.no_aliasing = false;
+	assert_in_range(apart - memory_classes_footprint(&s), 4 * largest, 5 * largest);
+	/* Parts of the batch, whose gradients are added, alias as well. */
+	s.batch = 256;
+	s.accumulate = 2;
+	assert_in_range(apart - memory_classes_footprint(&s), 3 * largest, 5 * largest);
+	s.segments = s.layers;
+	apart = memory_classes_footprint(&s);
+	s.no_aliasing = true;
+	assert_int_equal(memory_classes_footprint(&s), apart);
+}
+
 static void recomputation_keeps_one_layer(void **state)
 {
 	struct setup s = tiny_resnet("single", 1, PRECISION_FP32, 152, false);
@@ -567,6 +597,7 @@ int main(void)
 		cmocka_unit_test(a_library_computes_convolutions),
 		cmocka_unit_test(the_note_tells_why_an_engine_is_not_used),
 		cmocka_unit_test(a_wrong_engine_is_a_mismatch),
+		cmocka_unit_test(gradients_use_memory_of_later_layers),
 		cmocka_unit_test(recomputation_keeps_one_layer),
 		cmocka_unit_test(what_is_not_computed_is_refused),
 		cmocka_unit_test(smaller_models_have_the_same_depth),

@@ -251,7 +251,7 @@ static enum status model_blocks_open_scratch(struct network *n, struct error *er
 enum status model_blocks_scratch_open(struct network *n, struct error *err)
 {
 	if (setup_has_images(n->setup))
-		return blocks_images_scratch_open(n, err);
+		return image_buffers_scratch_open(n, err);
 	return n->setup->kind == MODEL_TRANSFORMER ? model_blocks_open_scratch(n, err)
 						   : err->status;
 }
@@ -264,7 +264,7 @@ enum status model_blocks_buffers_open(struct network *n, struct error *err)
 	uint64_t before;
 
 	if (setup_has_images(n->setup))
-		return blocks_images_open(n, err);
+		return image_buffers_open(n, err);
 	if (n->setup->kind != MODEL_TRANSFORMER)
 		return STATUS_OK;
 	model_blocks_open_scratch(n, err);

@@ -84,10 +84,15 @@ enum status model_blocks_input_gradient(const struct pass *pass, const void *dy,
 /* See model_blocks_kept(). */
 size_t blocks_images_kept(struct network *network, size_t layer, uint64_t rows,
 			  struct kept_tensor *out);
-/* Allocates scratch memory, but not the tensors that layers keep. */
-enum status blocks_images_scratch_open(struct network *network, struct error *err);
-/* Allocates scratch memory and kept tensors. */
-enum status blocks_images_open(struct network *network, struct error *err);
+struct convolution_shape blocks_images_convolution_shape(const struct setup *setup,
+							 const struct image_unit *unit,
+							 uint64_t rows);
+/* Allocates scratch memory and gradients, but not the tensors that layers keep: image_buffers.c. */
+enum status image_buffers_scratch_open(struct network *network, struct error *err);
+/* True if the network's gradients fit into the memory of later layers. */
+bool image_buffers_alias(struct network *network);
+/* Allocates scratch memory, gradients and kept tensors; if they are aliased, also the outputs. */
+enum status image_buffers_open(struct network *network, struct error *err);
 
 enum status blocks_images_forward(const struct pass *pass, struct error *err);
 enum status blocks_images_backward(const struct pass *pass, void *dy, struct error *err);

@@ -38,9 +38,8 @@ static void *blocks_images_gradients(const struct image_pass *p, size_t tensor)
 	return network_gradients(p->n, p->layer, tensor);
 }
 
-static struct convolution_shape blocks_images_convolution_shape(const struct setup *setup,
-								const struct image_unit *u,
-								uint64_t rows)
+struct convolution_shape blocks_images_convolution_shape(const struct setup *setup,
+							 const struct image_unit *u, uint64_t rows)
 {
 	return (struct convolution_shape){ .precision = setup->precision,
 					   .batch = (unsigned)rows,
@@ -251,10 +250,10 @@ static enum status blocks_images_forward_inside(const struct image_pass *p, stru
 
 	/* y = relu(y + input or its projection), which uses a buffer that backward needs later. */
 	if (p->image.projects) {
-		shortcut = p->n->images.gradient[0];
+		shortcut = p->kept->gradient[0];
 		blocks_images_forward_unit(p, &p->image.projection, &p->kept->projection,
 					   blocks_images_unit_input(p, 0), NULL,
-					   p->n->images.gradient[0], err);
+					   p->kept->gradient[0], err);
 	}
 	for (size_t u = 0; u < p->image.units; u++)
 		blocks_images_forward_unit(p, &p->image.unit[u], &p->kept->unit[u],
@@ -319,7 +318,7 @@ static enum status blocks_images_backward_unit(const struct image_pass *p,
 
 static void *blocks_images_other_buffer(const struct image_pass *p, const void *buffer)
 {
-	void *const *gradient = p->n->images.gradient;
+	void *const *gradient = p->kept->gradient;
 
 	return buffer == gradient[0] ? gradient[1] : gradient[0];
 }
@@ -363,14 +362,14 @@ enum status blocks_images_backward(const struct pass *of, void *dy, struct error
 		.x = blocks_images_relu_decider(&p, image_model_last_decision(&p.image), width,
 						p.kept->out),
 		.dy = dy,
-		.dx = images->pooled
+		.dx = p.kept->pooled
 	};
 
 	if (setup_recomputes_blocks(p.n->setup))
 		blocks_images_forward_inside(&p, err);
 	if (p.image.pool.window) {
 		network_launch(p.n, "pooling_backward", &pool, err);
-		dy = images->pooled;
+		dy = p.kept->pooled;
 	}
 	blocks_images_backward_units(&p, dy, err);
 	images->shortcut = dy;
@@ -468,116 +467,4 @@ size_t blocks_images_kept(struct network *n, size_t l, uint64_t rows, struct kep
 					  rows * image_model_unit_width(image_model_last(&image)) *
 						  bytes);
 	return count;
-}
-
-/* Sizes of the buffers that layers share: elements of a row, or of all rows. */
-struct most {
-	uint64_t gradient, pooled, filters, weight_sums;
-};
-
-static void blocks_images_raise_to(uint64_t *most, uint64_t value)
-{
-	*most = value > *most ? value : *most;
-}
-
-/* `inside`: the unit's gradient is stored in a buffer inside the layer. */
-static void blocks_images_measure_unit(struct most *most, const struct setup *setup,
-				       const struct image_unit *u, bool inside)
-{
-	const struct convolution_shape shape = blocks_images_convolution_shape(setup, u, 1);
-
-	if (inside)
-		blocks_images_raise_to(&most->gradient, image_model_unit_width(u));
-	blocks_images_raise_to(&most->filters, u->filters);
-	blocks_images_raise_to(&most->weight_sums, kernel_convolution_scratch_bytes(&shape));
-}
-
-static struct most blocks_images_measure_buffers(const struct setup *setup)
-{
-	struct most most = { 0 };
-
-	for (size_t l = 0; l < image_model_layers(setup); l++) {
-		struct image_layer image;
-
-		image_model_layer_of(setup, l, &image);
-		for (size_t u = 0; u < image.units; u++)
-			blocks_images_measure_unit(&most, setup, &image.unit[u],
-						   image.units > 1 || image.residual);
-		if (image.projects) {
-			blocks_images_measure_unit(&most, setup, &image.projection, true);
-			blocks_images_raise_to(&most.gradient, setup->widths[l]);
-		}
-		if (image.pool.window)
-			blocks_images_raise_to(&most.pooled,
-					       image_model_unit_width(image_model_last(&image)));
-	}
-	return most;
-}
-
-enum status blocks_images_scratch_open(struct network *n, struct error *err)
-{
-	const struct most most = blocks_images_measure_buffers(n->setup);
-	size_t bytes = precision_bytes(n->setup->precision);
-	struct images *i = &n->images;
-
-	i->norm_groups = setup_norm_groups(n->setup);
-	for (int b = 0; b < 2 && most.gradient > 0; b++)
-		arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * most.gradient * bytes,
-			    &i->gradient[b], err);
-	arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * most.pooled * bytes, &i->pooled,
-		    err);
-	arena_alloc(n->arena, MEMORY_WORKSPACE, layers_batch_norm_scratch_bytes(most.filters),
-		    &i->norm_sums, err);
-	arena_alloc(n->arena, MEMORY_WORKSPACE, kernel_training_scratch_bytes(most.filters),
-		    &i->bias_sums, err);
-	i->workspace_bytes = most.weight_sums;
-	return arena_alloc(n->arena, MEMORY_WORKSPACE, most.weight_sums, &i->workspace, err);
-}
-
-#define KEPT_ALIGN 256
-
-static uint64_t blocks_images_kept_aligned(uint64_t bytes)
-{
-	return (bytes + KEPT_ALIGN - 1) / KEPT_ALIGN * KEPT_ALIGN;
-}
-
-/* Layers that are recomputed share one block of memory. */
-static enum status blocks_images_open_in_turn(struct network *n, struct error *err)
-{
-	struct kept_tensor kept[LAYER_MAX_KEPT];
-	uint64_t most = 0;
-	char *block;
-
-	for (size_t l = 0; l < image_model_layers(n->setup); l++) {
-		uint64_t bytes = 0;
-
-		for (size_t i = blocks_images_kept(n, l, n->step_rows, kept); i-- > 0;)
-			bytes += blocks_images_kept_aligned(kept[i].bytes);
-		blocks_images_raise_to(&most, bytes);
-	}
-	if (arena_alloc(n->arena, MEMORY_ACTIVATIONS, most, &block, err) != STATUS_OK)
-		return err->status;
-	for (size_t l = 0; l < image_model_layers(n->setup); l++) {
-		char *next = block;
-
-		for (size_t i = blocks_images_kept(n, l, n->step_rows, kept); i-- > 0;) {
-			model_blocks_kept_place(&kept[i], next);
-			next += blocks_images_kept_aligned(kept[i].bytes);
-		}
-	}
-	return STATUS_OK;
-}
-
-enum status blocks_images_open(struct network *n, struct error *err)
-{
-	struct kept_tensor kept[LAYER_MAX_KEPT];
-
-	blocks_images_scratch_open(n, err);
-	if (setup_recomputes_blocks(n->setup))
-		return blocks_images_open_in_turn(n, err);
-	for (size_t l = 0; l < image_model_layers(n->setup); l++)
-		for (size_t i = blocks_images_kept(n, l, n->step_rows, kept); i-- > 0;)
-			arena_alloc(n->arena, MEMORY_ACTIVATIONS, kept[i].bytes, kept[i].place,
-				    err);
-	return err->status;
 }

@@ -314,7 +314,7 @@ enum status gemm_layer_backward_all(struct network *n, uint64_t row, uint64_t ro
 	void *gradient = network_activation(n, n->setup->layers, row);
 
 	for (size_t l = n->setup->layers; l-- > 0;) {
-		void *to = l > 0 ? n->transient[l % 2] : NULL;
+		void *to = l > 0 ? n->transient[network_transient_buffer(n, l)] : NULL;
 
 		gemm_layer_backward(n, l, row, rows, gradient, to, accumulate, err);
 		gradient = to;

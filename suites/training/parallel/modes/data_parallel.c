@@ -157,7 +157,7 @@ enum status data_parallel_compute(struct trainer *t, const struct bucket_calls *
 	}
 	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, last);
 	for (size_t l = t->setup->layers; l-- > 0;) {
-		void *dx = n->transient[l % 2];
+		void *dx = n->transient[network_transient_buffer(n, l)];
 
 		if (calls->before)
 			calls->before(t, bucket, err);

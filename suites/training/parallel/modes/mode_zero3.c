@@ -277,7 +277,7 @@ static enum status zero3_enqueue(struct trainer *t, struct error *err)
 
 	zero3_forward(t, err);
 	for (size_t l = t->setup->layers; l-- > 0;) {
-		void *to = l > 0 ? n->transient[l % 2] : NULL;
+		void *to = l > 0 ? n->transient[network_transient_buffer(n, l)] : NULL;
 
 		zero3_backward_layer(t, l, gradient, to, err);
 		gradient = to;
