@@ -509,7 +509,7 @@ static void a_wrong_engine_is_a_mismatch(void **state)
 }
 
 /*
- * Memory of a published ResNet-50 without its weights: outputs, and with aliasing only the gradients
+ * Memory of a published ResNet-50: outputs, and with aliasing only the gradients
  * of the last block; without, the five largest gradients of the first layers.
  */
 static void gradients_use_memory_of_later_layers(void **state)
