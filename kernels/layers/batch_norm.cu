@@ -13,8 +13,8 @@
 #define THREADS 256
 
 /*
- * Operands of the sums; `dy` only for gradients, gamma and beta with a ReLU after the norm, y, other
- * and sum with one after a residual.
+ * Operands of the sums. `dy` is set only for gradients; gamma and beta, if a ReLU follows the norm;
+ * y, other and sum, if a ReLU follows a residual sum.
  */
 struct batch_columns {
 	const void *x, *dy, *gamma, *beta, *y, *other;
