@@ -12,12 +12,13 @@
 const char *const run_stage_names[RUN_STAGE_COUNT + 1] = { "none",     "sanity", "rates",
 							   "together", "soak",   NULL };
 
-static const char *const names[ASPECT_COUNT] = { "",     "memory",      "link",
-						 "gemm", "correctness", "condition" };
+const char *const aspect_words[ASPECT_COUNT + 1] = { "",     "memory",      "link",
+						     "gemm", "correctness", "condition",
+						     NULL };
 
 const char *aspect_name(enum aspect aspect)
 {
-	return names[aspect];
+	return aspect_words[aspect];
 }
 
 bool aspect_named(const char *name, enum aspect *aspect)
@@ -25,7 +26,7 @@ bool aspect_named(const char *name, enum aspect *aspect)
 	const char *current = former_name_current(NAME_ASPECT, "", name);
 
 	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++) {
-		if (strcmp(names[k], current) != 0)
+		if (strcmp(aspect_words[k], current) != 0)
 			continue;
 		*aspect = (enum aspect)k;
 		return true;
@@ -33,19 +34,17 @@ bool aspect_named(const char *name, enum aspect *aspect)
 	return false;
 }
 
-static bool aspect_is_about(const struct aspect_row *row, const struct case_result *c)
-{
-	const struct case_parameter *p = row->parameter ? case_parameter(c, row->parameter) : NULL;
-
-	return !row->parameter || (p && p->text && strcmp(p->text, row->word) == 0);
-}
-
 const struct aspect_row *aspect_row_of(const struct aspect_row *rows, const char *metric,
 				       const struct case_result *c)
 {
-	for (; rows && rows->metric; rows++)
-		if (strcmp(rows->metric, metric) == 0 && aspect_is_about(rows, c))
+	for (; rows && rows->metric; rows++) {
+		const struct case_parameter *p =
+			rows->parameter ? case_parameter(c, rows->parameter) : NULL;
+
+		if (strcmp(rows->metric, metric) == 0 &&
+		    (!rows->parameter || (p && p->text && strcmp(p->text, rows->word) == 0)))
 			return rows;
+	}
 	return NULL;
 }
 

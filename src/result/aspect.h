@@ -65,6 +65,7 @@ struct aspect_row {
 	enum link_kind link;
 };
 
+extern const char *const aspect_words[];     /* NULL-terminated */
 const char *aspect_name(enum aspect aspect); /* "memory"; "" for ASPECT_NONE */
 /* Also accepts a former name ("products"); false: unknown aspect. */
 bool aspect_named(const char *name, enum aspect *aspect);

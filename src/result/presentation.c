@@ -7,48 +7,19 @@
 #include "result/result.h"
 #include "result/result_fields.h"
 
-static const char *const role_words[] = {
-	[ROLE_ARROW] = "arrow",           [ROLE_PRECISION] = "precision",
-	[ROLE_BANDWIDTH] = "bandwidth",   [ROLE_RATE] = "rate",
-	[ROLE_INTENSITY] = "intensity",   [ROLE_WORK_TIME] = "work_time",
-	[ROLE_WORK_BYTES] = "work_bytes", [ROLE_NODES] = "nodes",
-	[ROLE_ROUND] = "round",           [ROLE_RAIL] = "rail",
-};
-_Static_assert(ARRAY_SIZE(role_words) == ROLE_COUNT, "a role has no name");
-
-static enum role *presentation_role_at(const struct field *f, const void *base)
-{
-	return (enum role *)(void *)((char *)(uintptr_t)base + f->offset);
-}
-
-static void presentation_role_write(struct json_writer *w, const struct field *f, const void *base)
-{
-	writer_text(w, role_words[*presentation_role_at(f, base)]);
-}
-
-/* Leaves out the row of an unknown role: another program may have more roles. */
-static enum status presentation_role_read(struct json_reader *r, const struct field *f, void *base,
-					  const struct json_path *path)
-{
-	int role = 0;
-
-	if (json_reader_peek(r) != '"')
-		return json_fields_path_error(path, r->err, "expected a string");
-	if (json_reader_string(r) != STATUS_OK)
-		return r->err->status;
-	while (role < ROLE_COUNT && strcmp(role_words[role], r->string.data) != 0)
-		role++;
-	if (role == ROLE_COUNT) {
-		struct role_row *row = base;
-
-		free((void *)(uintptr_t)row->name);
-		row->name = NULL;
-	}
-	*presentation_role_at(f, base) = (enum role)role;
-	return STATUS_OK;
-}
-
-static const struct codec codec_role = { presentation_role_write, presentation_role_read };
+static const char *const role_words[] = { [ROLE_NONE] = "",
+					  [ROLE_ARROW] = "arrow",
+					  [ROLE_PRECISION] = "precision",
+					  [ROLE_BANDWIDTH] = "bandwidth",
+					  [ROLE_RATE] = "rate",
+					  [ROLE_INTENSITY] = "intensity",
+					  [ROLE_WORK_TIME] = "work_time",
+					  [ROLE_WORK_BYTES] = "work_bytes",
+					  [ROLE_NODES] = "nodes",
+					  [ROLE_ROUND] = "round",
+					  [ROLE_RAIL] = "rail",
+					  NULL };
+_Static_assert(ARRAY_SIZE(role_words) == ROLE_COUNT + 1, "a role has no name");
 
 #define WORD(type, member) FIELD(type, member, word, .omitted = true)
 #define MARK(type, member) FIELD(type, member, bool, .omitted = true)
@@ -101,7 +72,7 @@ static const struct field word_rows[] = { FIELD(word_row, parameter, word),
 
 static const struct field role_rows[] = {
 	FIELD(role_row, name, word),
-	FIELD(role_row, role, role, .late = true),
+	FIELD(role_row, role, enum, .words = role_words, .lenient = true),
 	WORD(role_row, value),
 	{ 0 },
 };

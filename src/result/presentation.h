@@ -94,6 +94,7 @@ struct word_row {
 
 /* Role of a metric, parameter or setting in a section of the page; some roles have a `value`. */
 enum role {
+	ROLE_NONE, /* of a newer program */
 	/* The devices of a case with this value are source and destination: "cuda:0 → cuda:1". */
 	ROLE_ARROW,
 

@@ -7,38 +7,11 @@ static const char *const verdict_words[] = { "PASS", "WARN",  "FAIL", "INCONCLUS
 static const char *const comparison_words[] = { "at least",   "at most", "identical devices",
 						"population", "fleet",   "",
 						NULL };
-static const char *const aspect_words[] = { "",          "memory", "link", "gemm", "correctness",
-					    "condition", NULL };
 
 const char *verdict_fields_name(enum verdict verdict)
 {
 	return verdict_words[verdict];
 }
-
-static enum cause *verdict_fields_cause_at(const struct field *f, const void *base)
-{
-	return (enum cause *)(void *)((char *)(uintptr_t)base + f->offset);
-}
-
-static void verdict_fields_cause_write(struct json_writer *w, const struct field *f,
-				       const void *base)
-{
-	writer_text(w, cause_name(*verdict_fields_cause_at(f, base)));
-}
-
-/* A newer version may have more causes. */
-static enum status verdict_fields_cause_read(struct json_reader *r, const struct field *f,
-					     void *base, const struct json_path *path)
-{
-	if (json_reader_peek(r) != '"')
-		return json_fields_path_error(path, r->err, "expected a string");
-	if (json_reader_string(r) == STATUS_OK &&
-	    !cause_named(r->string.data, verdict_fields_cause_at(f, base)))
-		*verdict_fields_cause_at(f, base) = CAUSE_NONE;
-	return r->err->status;
-}
-
-static const struct codec codec_cause = { verdict_fields_cause_write, verdict_fields_cause_read };
 
 const struct field check_fields[] = {
 	FIELD(verdict_check, verdict, enum, .words = verdict_words),
@@ -78,7 +51,7 @@ const struct field check_fields[] = {
 	FIELD(verdict_check, deciding_high, real, .omitted = true),
 	FIELD(verdict_check, warns_only, bool, .omitted = true),
 	FIELD(verdict_check, xid, uint64, .omitted = true),
-	FIELD(verdict_check, cause, cause),
+	FIELD(verdict_check, cause, enum, .words = cause_words, .lenient = true),
 	{ 0 },
 };
 
@@ -111,7 +84,7 @@ static const struct field reason_fields[] = {
 	FIELD(verdict_reason, accepted, bool),
 	FIELD_NAMED("wrong_result", verdict_reason, wrong, bool),
 	FIELD(verdict_reason, aspect, enum, .words = aspect_words),
-	FIELD(verdict_reason, cause, cause),
+	FIELD(verdict_reason, cause, enum, .words = cause_words, .lenient = true),
 	FIELD(verdict_reason, machine, string),
 	FIELD(verdict_reason, devices, string),
 	FIELD(verdict_reason, serial, string),

@@ -5,17 +5,23 @@
 #include "result/verdict.h"
 
 static const struct {
-	const char *name, *meaning, *action;
+	const char *meaning, *action;
 } causes[CAUSE_COUNT] = {
-	{ "", "", "" },
-#define CAUSE(symbol, name, meaning, action) { name, meaning, action },
+	{ "", "" },
+#define CAUSE(symbol, name, meaning, action) { meaning, action },
 #include "result/causes/causes.def"
 #undef CAUSE
 };
 
+const char *const cause_words[CAUSE_COUNT + 1] = { "",
+#define CAUSE(symbol, name, meaning, action) name,
+#include "result/causes/causes.def"
+#undef CAUSE
+						   NULL };
+
 const char *cause_name(enum cause cause)
 {
-	return causes[cause].name;
+	return cause_words[cause];
 }
 
 const char *cause_meaning(enum cause cause)
@@ -26,16 +32,6 @@ const char *cause_meaning(enum cause cause)
 const char *cause_action(enum cause cause)
 {
 	return causes[cause].action;
-}
-
-bool cause_named(const char *name, enum cause *cause)
-{
-	for (int i = 0; i < CAUSE_COUNT; i++)
-		if (strcmp(causes[i].name, name) == 0) {
-			*cause = (enum cause)i;
-			return true;
-		}
-	return false;
 }
 
 /* A check without a limit. */

@@ -9,8 +9,6 @@
 #ifndef GPUPROOF_RESULT_CAUSES_CAUSE_H
 #define GPUPROOF_RESULT_CAUSES_CAUSE_H
 
-#include <stdbool.h>
-
 enum cause {
 	CAUSE_NONE, /* the check passed */
 #define CAUSE(symbol, name, meaning, action) CAUSE_##symbol,
@@ -25,8 +23,7 @@ struct verdicts;
 const char *cause_name(enum cause cause);    /* "gpu-slow-memory"; "" for CAUSE_NONE */
 const char *cause_meaning(enum cause cause); /* a clause, or "" */
 const char *cause_action(enum cause cause);  /* sentences; "" */
-/* False: unknown cause. */
-bool cause_named(const char *name, enum cause *cause);
+extern const char *const cause_words[];      /* all names, NULL-terminated */
 
 /*
  * Derives the cause of a check from its members; CAUSE_NONE if it passed. For checks without a

@@ -275,11 +275,15 @@ static enum status json_codecs_enum_read(struct json_reader *r, const struct fie
 		if (json_reader_string(r) != STATUS_OK)
 			return r->err->status;
 		value = codec_find_word(f->words, r->string.data);
+		if (value < 0 && f->lenient)
+			value = 0;
 	}
 	if (value >= 0) {
 		MEMBER(int, base, f) = value;
 		return STATUS_OK;
 	}
+	if (f->lenient)
+		return json_codecs_expected(r, path, "a string");
 	for (size_t i = 0; f->words[i]; i++)
 		text_addf(&list, "%s\"%s\"", i ? ", " : "", f->words[i]);
 	json_fields_path_error(path, r->err, "expected one of %s", list.data);
@@ -394,6 +398,10 @@ static bool json_codecs_counts_nothing(const struct field *f, const void *base)
 
 const struct codec codec_string = { codec_string_write, codec_string_read, codec_string_absent,
 				    codec_string_nothing, codec_string_release };
+/* A word that is not there stays NULL. */
+const struct codec codec_word = { codec_string_write, codec_string_read,
+				  .nothing = codec_string_nothing,
+				  .release = codec_string_release };
 const struct codec codec_chars = { json_codecs_chars_write, json_codecs_chars_read,
 				   .nothing = json_codecs_chars_nothing };
 const struct codec codec_real = { json_codecs_real_write, json_codecs_real_read,

@@ -23,11 +23,6 @@ static char *container_items(const struct field *f, const void *base)
 	return *(char *const *)(const void *)((const char *)base + f->offset);
 }
 
-static void container_release(const struct field *f, void *base)
-{
-	free(container_items(f, base));
-}
-
 static enum status json_containers_expected_array(struct json_reader *r,
 						  const struct json_path *path)
 {
@@ -82,39 +77,7 @@ static void json_containers_pointer_release(const struct field *f, void *base)
 {
 	if (container_items(f, base))
 		json_fields_release(f->fields, container_items(f, base));
-	container_release(f, base);
-}
-
-static void json_containers_array_write(struct json_writer *w, const struct field *f,
-					const void *base)
-{
-	writer_open(w, '[');
-	for (size_t i = 0; i < container_count_of(f, base); i++) {
-		if (f->one_line)
-			writer_inline_next(w);
-		json_fields_write(w, f->fields, container_items(f, base) + i * f->element_size);
-	}
-	writer_close(w, ']');
-}
-
-static enum status json_containers_array_read(struct json_reader *r, const struct field *f,
-					      void *base, const struct json_path *path)
-{
-	if (!json_reader_take(r, '['))
-		return json_containers_expected_array(r, path);
-	for (size_t i = 0; json_reader_element(r, i); i++) {
-		struct json_path here = { path, NULL, i };
-
-		json_fields_read(r, f->fields, json_fields_append(f, base), &here);
-	}
-	return r->err->status;
-}
-
-static void json_containers_array_release(const struct field *f, void *base)
-{
-	for (size_t i = 0; i < container_count_of(f, base); i++)
-		json_fields_release(f->fields, container_items(f, base) + i * f->element_size);
-	container_release(f, base);
+	free(container_items(f, base));
 }
 
 static char **container_key_of(const struct field *f, char *element)
@@ -122,38 +85,51 @@ static char **container_key_of(const struct field *f, char *element)
 	return (char **)(void *)(element + f->key_offset);
 }
 
-/* A JSON object has each name once: the last of repeated ones counts. */
-static bool json_containers_repeated_later(const struct field *f, const void *base, size_t i)
+static bool container_is_keyed(const struct field *f)
 {
-	char *items = container_items(f, base);
-	const char *key = *container_key_of(f, items + i * f->element_size);
-
-	for (size_t j = i + 1; j < container_count_of(f, base); j++)
-		if (strcmp(key, *container_key_of(f, items + j * f->element_size)) == 0)
-			return true;
-	return false;
+	return f->codec == &codec_map || f->codec == &codec_values;
 }
 
-static bool container_holds_values(const struct field *f)
+/* The row of each element, whose codec reads and writes it; offsets are within the element. */
+static struct field container_element(const struct field *f)
 {
-	return f->codec == &codec_values;
+	struct field element = { .codec = &codec_object,
+				 .fields = f->fields,
+				 .one_line = f->one_line,
+				 .shared = f->shared };
+
+	if (f->codec == &codec_values)
+		return f->fields[0];
+	if (f->codec == &codec_strings)
+		element.codec = &codec_string;
+	if (f->codec == &codec_reals)
+		element.codec = &codec_real;
+	return element;
 }
 
-static void container_map_write(struct json_writer *w, const struct field *f, const void *base)
+static void container_list_write(struct json_writer *w, const struct field *f, const void *base)
 {
-	writer_open(w, '{');
+	const struct field element = container_element(f);
+	bool keyed = container_is_keyed(f);
+
+	if (f->codec == &codec_strings || f->codec == &codec_reals)
+		writer_inline_next(w);
+	writer_open(w, keyed ? '{' : '[');
 	for (size_t i = 0; i < container_count_of(f, base); i++) {
-		char *element = container_items(f, base) + i * f->element_size;
+		char *item = container_items(f, base) + i * f->element_size;
+		/* A JSON object has each name once: the last of repeated ones counts. */
+		bool again = false;
 
-		if (json_containers_repeated_later(f, base, i))
+		for (size_t j = i + 1; keyed && j < container_count_of(f, base) && !again; j++)
+			again = strcmp(*container_key_of(f, item),
+				       *container_key_of(f, item + (j - i) * f->element_size)) == 0;
+		if (again)
 			continue;
-		writer_key(w, *container_key_of(f, element));
-		if (container_holds_values(f))
-			f->fields->codec->write(w, f->fields, element);
-		else
-			json_fields_write(w, f->fields, element);
+		if (keyed)
+			writer_key(w, *container_key_of(f, item));
+		element.codec->write(w, &element, item);
 	}
-	writer_close(w, '}');
+	writer_close(w, keyed ? '}' : ']');
 }
 
 static int container_by_key(const void *a, const void *b)
@@ -178,123 +154,49 @@ static enum status container_check_keys(const struct field *f, const void *base,
 	return err->status;
 }
 
-static enum status container_map_read(struct json_reader *r, const struct field *f, void *base,
-				      const struct json_path *path)
+static enum status container_list_read(struct json_reader *r, const struct field *f, void *base,
+				       const struct json_path *path)
 {
-	if (!json_reader_take(r, '{'))
-		return json_fields_path_error(path, r->err, "expected an object");
-	for (size_t i = 0; json_reader_member(r, i); i++) {
-		char *element = json_fields_append(f, base);
-		char *key = text_harmless(r->string.data);
-		struct json_path here = { path, key, 0 };
+	const struct field element = container_element(f);
+	bool keyed = container_is_keyed(f);
 
-		*container_key_of(f, element) = key;
-		if (f->shared && r->share)
-			memory_shared_text(container_key_of(f, element));
-		if (container_holds_values(f))
-			f->fields->codec->read(r, f->fields, element, &here);
-		else
-			json_fields_read(r, f->fields, element, &here);
-	}
-	return r->err->status == STATUS_OK ? container_check_keys(f, base, r->err, path)
-					   : r->err->status;
-}
+	if (!json_reader_take(r, keyed ? '{' : '['))
+		return json_fields_path_error(path, r->err, "expected an %s",
+					      keyed ? "object" : "array");
+	for (size_t i = 0; keyed ? json_reader_member(r, i) : json_reader_element(r, i); i++) {
+		char *item = json_fields_append(f, base);
+		struct json_path here = { path, NULL, i };
 
-static void container_map_release(const struct field *f, void *base)
-{
-	for (size_t i = 0; i < container_count_of(f, base); i++)
-		memory_shared_text_free(
-			*container_key_of(f, container_items(f, base) + i * f->element_size));
-	json_containers_array_release(f, base);
-}
-
-static char **container_strings(const struct field *f, const void *base)
-{
-	return (char **)(void *)container_items(f, base);
-}
-
-static void container_strings_write(struct json_writer *w, const struct field *f, const void *base)
-{
-	writer_open_inline(w, '[');
-	for (size_t i = 0; i < container_count_of(f, base); i++)
-		writer_text(w, container_strings(f, base)[i]);
-	writer_close(w, ']');
-}
-
-static enum status container_strings_read(struct json_reader *r, const struct field *f, void *base,
-					  const struct json_path *path)
-{
-	if (!json_reader_take(r, '['))
-		return json_containers_expected_array(r, path);
-	for (size_t i = 0; json_reader_element(r, i); i++) {
-		char **item;
-
-		if (json_reader_peek(r) != '"')
-			return json_fields_path_error(&(struct json_path){ path, NULL, i }, r->err,
-						      "expected a string");
-		if (json_reader_string(r) != STATUS_OK)
-			break;
-		item = json_fields_append(f, base);
-		*item = text_harmless(r->string.data);
-		if (f->shared && r->share)
-			memory_shared_text(item);
-	}
-	return r->err->status;
-}
-
-static void container_strings_release(const struct field *f, void *base)
-{
-	for (size_t i = 0; i < container_count_of(f, base); i++)
-		memory_shared_text_free(container_strings(f, base)[i]);
-	container_release(f, base);
-}
-
-static void json_containers_reals_write(struct json_writer *w, const struct field *f,
-					const void *base)
-{
-	const double *items = (const double *)(const void *)container_items(f, base);
-
-	writer_open_inline(w, '[');
-	for (size_t i = 0; i < container_count_of(f, base); i++)
-		writer_real(w, items[i]);
-	writer_close(w, ']');
-}
-
-static enum status json_containers_reals_read(struct json_reader *r, const struct field *f,
-					      void *base, const struct json_path *path)
-{
-	if (!json_reader_take(r, '['))
-		return json_containers_expected_array(r, path);
-	for (size_t i = 0; json_reader_element(r, i); i++) {
-		struct json_number number = { .value = (double)NAN };
-
-		if (!json_reader_take_null(r)) {
-			if (!json_reader_at_number(r))
-				return json_fields_path_error(&(struct json_path){ path, NULL, i },
-							      r->err, "expected a number");
-			if (json_reader_number(r, &number) != STATUS_OK)
-				break;
+		if (keyed) {
+			*container_key_of(f, item) = text_harmless(r->string.data);
+			here.name = *container_key_of(f, item);
+			if (f->shared && r->share)
+				memory_shared_text(container_key_of(f, item));
 		}
-		*(double *)json_fields_append(f, base) = number.value;
+		element.codec->read(r, &element, item, &here);
 	}
-	return r->err->status;
+	return keyed && r->err->status == STATUS_OK ? container_check_keys(f, base, r->err, path)
+						    : r->err->status;
+}
+
+static void container_list_release(const struct field *f, void *base)
+{
+	const struct field element = container_element(f);
+
+	for (size_t i = 0; i < container_count_of(f, base); i++) {
+		char *item = container_items(f, base) + i * f->element_size;
+
+		if (container_is_keyed(f))
+			memory_shared_text_free(*container_key_of(f, item));
+		if (element.codec->release)
+			element.codec->release(&element, item);
+	}
+	free(container_items(f, base));
 }
 
 static const char **json_containers_row_words(const struct field *f, const void *base)
 {
 	return (const char **)(void *)((char *)(uintptr_t)base + f->offset);
-}
-
-static void json_containers_row_word_write(struct json_writer *w, const struct field *f,
-					   const void *base)
-{
-	writer_text(w, *json_containers_row_words(f, base));
-}
-
-static enum status json_containers_row_word_read(struct json_reader *r, const struct field *f,
-						 void *base, const struct json_path *path)
-{
-	return codec_string.read(r, f, base, path);
 }
 
 static bool json_containers_row_word_nothing(const struct field *f, const void *base)
@@ -372,7 +274,6 @@ static enum status json_containers_rows_read(struct json_reader *r, const struct
 		if (json_containers_is_row(row)) {
 			count++;
 		} else {
-			/* A codec rejected it: a word of another program. */
 			json_fields_release(f->fields, row);
 			memset(row, 0, f->element_size);
 		}
@@ -391,7 +292,7 @@ static void json_containers_rows_release(const struct field *f, void *base)
 	for (char *row = container_items(f, base); row && json_containers_is_row(row);
 	     row += f->element_size)
 		json_fields_release(f->fields, row);
-	container_release(f, base);
+	free(container_items(f, base));
 }
 
 const struct codec codec_object = { json_containers_object_write, json_containers_object_read,
@@ -400,22 +301,13 @@ const struct codec codec_object = { json_containers_object_write, json_container
 const struct codec codec_pointer = { json_containers_pointer_write, json_containers_pointer_read,
 				     .nothing = json_containers_pointer_nothing,
 				     .release = json_containers_pointer_release };
-const struct codec codec_array = { json_containers_array_write, json_containers_array_read,
-				   .nothing = container_nothing,
-				   .release = json_containers_array_release };
-const struct codec codec_map = { container_map_write, container_map_read,
-				 .nothing = container_nothing, .release = container_map_release };
-const struct codec codec_values = { container_map_write, container_map_read,
-				    .nothing = container_nothing,
-				    .release = container_map_release };
-const struct codec codec_strings = { container_strings_write, container_strings_read,
-				     .nothing = container_nothing,
-				     .release = container_strings_release };
-const struct codec codec_reals = { json_containers_reals_write, json_containers_reals_read,
-				   .nothing = container_nothing, .release = container_release };
-const struct codec codec_word = { json_containers_row_word_write, json_containers_row_word_read,
-				  .nothing = json_containers_row_word_nothing,
-				  .release = json_containers_row_word_release };
+#define LIST_CODEC                                                                           \
+	{                                                                                    \
+		container_list_write, container_list_read, .nothing = container_nothing,     \
+							   .release = container_list_release \
+	}
+const struct codec codec_array = LIST_CODEC, codec_map = LIST_CODEC, codec_values = LIST_CODEC,
+		   codec_strings = LIST_CODEC, codec_reals = LIST_CODEC;
 const struct codec codec_names = { json_containers_row_names_write, json_containers_row_names_read,
 				   .nothing = json_containers_row_word_nothing,
 				   .release = json_containers_row_word_release };

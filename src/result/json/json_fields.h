@@ -59,7 +59,9 @@ struct field {
 	bool optional; /* may be missing */
 	bool omitted;  /* may be missing, and is not written if it has its default or is empty */
 	bool late;     /* read after the other members of the object, which it completes */
-	bool shared;   /* codec_string: many structs have the same text (base/memory.h) */
+	/* codec_enum: an unknown word, of a newer program, counts as the first one */
+	bool lenient;
+	bool shared; /* codec_string: many structs have the same text (base/memory.h) */
 	/*
 	 * codec_object: the whole object, codec_array: each element on one line, whatever its depth
 	 */

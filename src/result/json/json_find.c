@@ -24,17 +24,6 @@ static size_t json_find_bracket_length(const char *path)
 	return length && path[length] ? length + 1 : 0;
 }
 
-static bool json_find_is_bracket(const char *path, size_t length)
-{
-	const char *inside = path + 1, *equals = memchr(inside, '=', length - 2);
-
-	if (length == 3 && *inside == '*')
-		return true;
-	if (equals)
-		return equals > inside;
-	return length > 2 && length <= 11 && strspn(inside, "0123456789") == length - 2;
-}
-
 enum status json_find_check(const char *path, struct error *err)
 {
 	const char *at = path;
@@ -45,8 +34,16 @@ enum status json_find_check(const char *path, struct error *err)
 		if (!length && (at != path || *at != '['))
 			return error_set(err, STATUS_USAGE, "a name is missing before '%.60s'", at);
 		for (at += length; *at == '['; at += length) {
+			const char *inside = at + 1, *equals;
+			bool valid;
+
 			length = json_find_bracket_length(at);
-			if (!length || !json_find_is_bracket(at, length))
+			equals = length ? memchr(inside, '=', length - 2) : NULL;
+			valid = equals ? equals > inside
+				       : (length == 3 && *inside == '*') ||
+						 (length > 2 && length <= 11 &&
+						  strspn(inside, "0123456789") == length - 2);
+			if (!valid)
 				return error_set(err, STATUS_USAGE,
 						 "'%.60s' is invalid; write [0], [*] or "
 						 "[name=value]",
@@ -58,30 +55,26 @@ enum status json_find_check(const char *path, struct error *err)
 	return STATUS_OK;
 }
 
-static bool json_find_text_is(const json_t *value, const char *text, size_t length)
-{
-	char *dumped = json_is_string(value) ? xstrdup(json_string_value(value))
-		       : value               ? json_dumps(value, JSON_ENCODE_ANY)
-					     : NULL;
-	bool is = dumped && strlen(dumped) == length && memcmp(dumped, text, length) == 0;
-
-	free(dumped);
-	return is;
-}
-
 /* True if the brackets select this element. */
 static bool json_find_is_meant(const json_t *element, size_t index, const char *bracket,
 			       size_t length)
 {
 	const char *inside = bracket + 1, *equals = memchr(inside, '=', length - 2);
-	char *name;
+	char *name, *text, *wanted;
+	const json_t *value;
 	bool meant;
 
 	if (!equals)
 		return *inside == '*' || strtoul(inside, NULL, 10) == index;
 	name = xstrndup(inside, (size_t)(equals - inside));
-	meant = json_find_text_is(json_object_get(element, name), equals + 1,
-				  (size_t)(bracket + length - 1 - (equals + 1)));
+	wanted = xstrndup(equals + 1, (size_t)(bracket + length - 1 - (equals + 1)));
+	value = json_object_get(element, name);
+	text = json_is_string(value) ? xstrdup(json_string_value(value))
+	       : value               ? json_dumps(value, JSON_ENCODE_ANY)
+				     : NULL;
+	meant = text && strcmp(text, wanted) == 0;
+	free(text);
+	free(wanted);
 	free(name);
 	return meant;
 }

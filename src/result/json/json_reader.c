@@ -133,23 +133,15 @@ static long json_reader_code_unit(const struct json_reader *r, const char *at)
 	return strspn(digits, "0123456789abcdefABCDEF") == 4 ? strtol(digits, NULL, 16) : -1;
 }
 
-static void json_reader_add_code_point(struct text *out, unsigned long code)
-{
-	int bytes = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-	static const unsigned char first[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
-
-	text_add_char(out, (char)(first[bytes] | code >> 6 * (bytes - 1)));
-	while (--bytes > 0)
-		text_add_char(out, (char)(0x80 | (code >> 6 * (bytes - 1) & 0x3f)));
-}
-
 /* Reads the escape after the backslash at r->at; false: it is not valid. */
 static bool json_reader_unescape(struct json_reader *r)
 {
 	static const char escaped[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";
+	static const unsigned char first[] = { 0, 0, 0xc0, 0xe0, 0xf0 }; /* by bytes of UTF-8 */
 	char c = r->end - r->at > 1 ? r->at[1] : '\0';
 	const char *found = c ? strchr(escaped, c) : NULL;
 	long code, low;
+	int bytes;
 
 	if (found) {
 		text_add_char(&r->string, plain[found - escaped]);
@@ -169,7 +161,10 @@ static bool json_reader_unescape(struct json_reader *r)
 		code = 0x10000 + (code - 0xd800) * 0x400 + low - 0xdc00;
 		r->at += 6;
 	}
-	json_reader_add_code_point(&r->string, (unsigned long)code);
+	bytes = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+	text_add_char(&r->string, (char)(first[bytes] | code >> 6 * (bytes - 1)));
+	while (--bytes > 0)
+		text_add_char(&r->string, (char)(0x80 | (code >> 6 * (bytes - 1) & 0x3f)));
 	return true;
 }
 

@@ -77,43 +77,32 @@ void writer_close(struct json_writer *w, char bracket)
 	}
 }
 
-static void json_writer_add_escape(struct text *out, unsigned char c)
+static void json_writer_add_string(struct text *out, const char *s)
 {
 	static const char short_forms[] = {
 		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'
 	};
-
-	if (c == '"' || c == '\\')
-		text_addf(out, "\\%c", c);
-	else if (c < sizeof(short_forms) && short_forms[c])
-		text_addf(out, "\\%c", short_forms[c]);
-	else
-		text_addf(out, "\\u%04x", c);
-}
-
-/* True for ASCII characters that need no escape. */
-static bool writer_is_plain(unsigned char c)
-{
-	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '<';
-}
-
-static void json_writer_add_string(struct text *out, const char *s)
-{
 	size_t left = strlen(s);
 
 	text_add_char(out, '"');
 	while (left) {
+		unsigned char c = (unsigned char)*s;
 		size_t n = 0;
 
-		while (n < left && writer_is_plain((unsigned char)s[n]))
+		while (n < left && s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\' &&
+		       s[n] != '<')
 			n++;
 		if (n) {
 			text_add_bytes(out, s, n);
 		} else if ((n = text_utf8_sequence(s, left)) == 0) {
 			text_add(out, "\xEF\xBF\xBD");
 			n = 1;
+		} else if (n == 1 && (c == '"' || c == '\\')) {
+			text_addf(out, "\\%c", c);
+		} else if (n == 1 && c < sizeof(short_forms) && short_forms[c]) {
+			text_addf(out, "\\%c", short_forms[c]);
 		} else if (n == 1) {
-			json_writer_add_escape(out, (unsigned char)*s);
+			text_addf(out, "\\u%04x", c);
 		} else {
 			text_add_bytes(out, s, n);
 		}

@@ -164,8 +164,6 @@ static void xids_are_judged_by_their_number(void **state)
 
 static void names_are_words_and_unique(void **state)
 {
-	enum cause found;
-
 	(void)state;
 	for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
 		const char *name = cause_name((enum cause)i);
@@ -173,10 +171,9 @@ static void names_are_words_and_unique(void **state)
 		assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz-"), strlen(name));
 		assert_true(strlen(name) > 3 && *cause_meaning((enum cause)i));
 		assert_true(*cause_action((enum cause)i));
-		assert_true(cause_named(name, &found));
-		assert_int_equal(found, i);
+		for (int k = CAUSE_NONE; k < i; k++)
+			assert_string_not_equal(name, cause_name((enum cause)k));
 	}
-	assert_false(cause_named("gpu-bored", &found));
 }
 
 int main(void)

@@ -280,7 +280,7 @@ static void rows_from_files_are_checked(void **state)
 			 (int)(at - json), json, at);
 	error_clear(&err);
 	assert_int_equal(result_from_json(&r, text, strlen(text), &err), STATUS_OK);
-	assert_null(r.presentations[0].roles[0].name);
+	assert_int_equal(r.presentations[0].roles[0].role, ROLE_NONE);
 	result_release(&r);
 	free(text);
 	free(json);
