@@ -23,34 +23,36 @@ void case_add_axis(struct case_result *c, const char *name, const char *value, b
 	c->point[c->point_count++] = (struct case_axis){ xstrdup(name), xstrdup(value), labelled };
 }
 
-static void case_point_add_axes(struct text *out, const struct case_result *c)
+static char *case_point_text(const struct case_result *c, const char *label)
 {
+	struct text out = TEXT_EMPTY;
+
+	text_addf(&out, "%s%s%s", case_point_text_or_empty(c->suite), *label ? ":" : "", label);
 	for (size_t i = 0; i < c->point_count; i++) {
 		const struct case_axis *a = &c->point[i];
 
-		text_addf(out, "/%s%s%s", a->labelled ? a->name : "", a->labelled ? "=" : "",
+		text_addf(&out, "/%s%s%s", a->labelled ? a->name : "", a->labelled ? "=" : "",
 			  a->value);
 	}
+	return text_detach(&out);
 }
 
 char *case_point(const struct case_result *c)
 {
-	struct text out = TEXT_EMPTY;
-
-	text_addf(&out, "%s%s%s", case_point_text_or_empty(c->suite),
-		  *case_point_text_or_empty(c->label) ? ":" : "",
-		  case_point_text_or_empty(c->label));
-	case_point_add_axes(&out, c);
-	return text_detach(&out);
+	return case_point_text(c, case_point_text_or_empty(c->label));
 }
 
 char *case_point_without_label(const struct case_result *c)
 {
-	struct text out = TEXT_EMPTY;
+	return case_point_text(c, "");
+}
 
-	text_add(&out, case_point_text_or_empty(c->suite));
-	case_point_add_axes(&out, c);
-	return text_detach(&out);
+static void case_point_put_device(char **device, const char *node)
+{
+	char *placed = xasprintf("%s/%s", node, case_point_text_or_empty(*device));
+
+	memory_shared_text_free(*device);
+	*device = placed;
 }
 
 void case_put_on_node(struct case_result *c, const char *node)
@@ -59,33 +61,21 @@ void case_put_on_node(struct case_result *c, const char *node)
 	size_t length = strlen(c->id), tail = strlen(devices);
 
 	for (size_t i = 0; i < c->device_count; i++) {
-		placed = xasprintf("%s/%s", node, c->devices[i]);
-		memory_shared_text_free(c->devices[i]);
-		c->devices[i] = placed;
+		case_point_put_device(&c->devices[i], node);
 		memory_shared_text(&c->devices[i]);
 	}
-	placed = xasprintf("%s/%s", node, case_point_text_or_empty(c->device));
-	memory_shared_text_free(c->device);
-	c->device = placed;
+	case_point_put_device(&c->device, node);
 	memory_shared_text(&c->device);
 	if (*case_point_text_or_empty(c->failed_device)) {
-		placed = xasprintf("%s/%s", node, c->failed_device);
-		free(c->failed_device);
-		c->failed_device = placed;
+		case_point_put_device(&c->failed_device, node);
 		free(c->failed_node);
 		c->failed_node = xstrdup(node);
 	}
-	for (size_t i = 0; i < c->watch_count; i++) {
-		placed = xasprintf("%s/%s", node, c->watches[i].device);
-		free(c->watches[i].device);
-		c->watches[i].device = placed;
-	}
+	for (size_t i = 0; i < c->watch_count; i++)
+		case_point_put_device(&c->watches[i].device, node);
 	for (size_t i = 0; i < c->lost_count; i++)
-		for (size_t d = 0; d < c->lost[i].device_count; d++) {
-			placed = xasprintf("%s/%s", node, c->lost[i].devices[d]);
-			free(c->lost[i].devices[d]);
-			c->lost[i].devices[d] = placed;
-		}
+		for (size_t d = 0; d < c->lost[i].device_count; d++)
+			case_point_put_device(&c->lost[i].devices[d], node);
 	placed = case_devices(c);
 	/* An imported id may not end in its devices. */
 	if (length > tail && strcmp(c->id + length - tail, devices) == 0)
@@ -159,16 +149,11 @@ bool case_names_parameter(const struct case_result *c, const char *name)
 	return c->point_count == 0;
 }
 
-/* Length of an id without "@cuda:0,cuda:1". */
-static size_t case_point_length(const char *id)
+void series_point_of_id(const char *id, char **section, char **point)
 {
 	const char *at = strrchr(id, '@');
 
-	return at ? (size_t)(at - id) : strlen(id);
-}
-
-void series_point_of_id(const char *id, char **section, char **point)
-{
 	*section = xstrndup(id, strcspn(id, "/@"));
-	*point = xstrndup(id, case_point_length(id));
+	/* Without "@cuda:0,cuda:1". */
+	*point = xstrndup(id, at ? (size_t)(at - id) : strlen(id));
 }

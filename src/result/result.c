@@ -315,23 +315,22 @@ struct case_result *result_add_case(struct result *result)
 	return &result->cases[result->case_count++];
 }
 
-static bool result_ended_alike(const struct result_node *a, const struct result_node *b)
-{
-	return a->status == b->status && a->finished == b->finished && a->planned == b->planned &&
-	       strcmp(a->lost_at, b->lost_at) == 0 && strcmp(a->reason, b->reason) == 0;
-}
-
 char *result_nodes_ended_alike(const struct result *result, size_t first, bool *told, size_t *count)
 {
+	const struct result_node *a = &result->nodes[first];
 	struct text names = TEXT_EMPTY;
 
 	*count = 0;
 	for (size_t i = first; i < result->node_count; i++) {
-		if (told[i] || !result_ended_alike(&result->nodes[i], &result->nodes[first]))
+		const struct result_node *b = &result->nodes[i];
+
+		if (told[i] || a->status != b->status || a->finished != b->finished ||
+		    a->planned != b->planned || strcmp(a->lost_at, b->lost_at) != 0 ||
+		    strcmp(a->reason, b->reason) != 0)
 			continue;
 		told[i] = true;
 		if (++*count <= NODES_NAMED)
-			text_addf(&names, "%s%s", *count > 1 ? ", " : "", result->nodes[i].name);
+			text_addf(&names, "%s%s", *count > 1 ? ", " : "", b->name);
 	}
 	if (*count > NODES_NAMED)
 		text_addf(&names, " and %zu more", *count - NODES_NAMED);
@@ -441,22 +440,17 @@ bool case_asks_binary(const struct case_result *c)
 	return length > 2 && strcmp(size->text + length - 2, "iB") == 0;
 }
 
-/* True if the case computes with integers, by whichever parameter names its precision. */
-static bool result_case_computes_integers(const struct case_result *c)
-{
-	for (size_t i = 0; i < c->parameter_count; i++)
-		if (c->parameters[i].text && strcmp(c->parameters[i].text, "int8") == 0)
-			return true;
-	return false;
-}
-
 const char *case_metric_unit(const struct case_result *c, const struct metric_value *m)
 {
 	bool rate = strcmp(m->unit, "FLOP/s") == 0;
 
-	if ((!rate && strcmp(m->unit, "FLOP/J") != 0) || !result_case_computes_integers(c))
+	if (!rate && strcmp(m->unit, "FLOP/J") != 0)
 		return m->unit;
-	return rate ? "ops/s" : "ops/J";
+	/* The case computes with integers, by whichever parameter names its precision. */
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (c->parameters[i].text && strcmp(c->parameters[i].text, "int8") == 0)
+			return rate ? "ops/s" : "ops/J";
+	return m->unit;
 }
 
 const char *case_unit(const struct case_result *c, const struct metric_value *m)

@@ -29,11 +29,6 @@ static int result_check_by_id(const void *a, const void *b)
 	return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-static int result_check_by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct id *)a)->id, ((const struct id *)b)->id);
-}
-
 /* `ids` in document order; sorts them. `list`: the array whose elements have the id as `member`. */
 static enum status result_check_ids(struct id *ids, size_t count, const char *list,
 				    const char *member, struct error *err)
@@ -58,27 +53,6 @@ static enum status result_check_ids(struct id *ids, size_t count, const char *li
 	return json_fields_path_error(MEMBER(ELEMENT(&top, second->index), member), err,
 				      "'%.200s' is repeated; first in %s[%zu]", second->id, list,
 				      first->index);
-}
-
-/* Fills and sorts `ids`. */
-static enum status result_check_device_ids(const struct result *r, struct id *ids,
-					   struct error *err)
-{
-	for (size_t i = 0; i < r->device_count; i++)
-		ids[i] = (struct id){ r->devices[i].id, i };
-	return result_check_ids(ids, r->device_count, "devices", "id", err);
-}
-
-static enum status result_check_case_ids(const struct result *r, struct error *err)
-{
-	struct id *ids = xcalloc(r->case_count + 1, sizeof(*ids));
-	enum status status;
-
-	for (size_t i = 0; i < r->case_count; i++)
-		ids[i] = (struct id){ r->cases[i].id, i };
-	status = result_check_ids(ids, r->case_count, "cases", "id", err);
-	free(ids);
-	return status;
 }
 
 static enum status result_check_unit(const char *unit, const struct json_path *path,
@@ -130,31 +104,6 @@ static enum status result_check_n(const struct metric_value *m, const struct cas
 	return STATUS_OK;
 }
 
-static enum status result_check_metric(const struct metric_value *m, const struct case_result *c,
-				       const struct json_path *metrics, struct error *err)
-{
-	const struct json_path here = { metrics, m->name, 0 };
-
-	if (!*m->name)
-		return json_fields_path_error(metrics, err, "the name is empty");
-	if (result_check_unit(m->unit, &here, err) != STATUS_OK ||
-	    result_check_n(m, c, &here, err) != STATUS_OK)
-		return STATUS_USAGE;
-	return result_check_interval(m->low, m->value, m->high, "value", &here, err);
-}
-
-static enum status result_check_samples(const struct series *s, const struct json_path *path,
-					struct error *err)
-{
-	const struct json_path values = { path, "values", 0 };
-
-	for (size_t i = 0; i < s->count; i++)
-		if (!isfinite(s->samples[i]))
-			return json_fields_path_error(ELEMENT(&values, i), err,
-						      "a sample must be a finite number");
-	return STATUS_OK;
-}
-
 static enum status result_check_series(const struct series *s, bool samples_left_out,
 				       const struct json_path *all, struct error *err)
 {
@@ -170,9 +119,12 @@ static enum status result_check_series(const struct series *s, bool samples_left
 	if (!s->batch && s->count)
 		return json_fields_path_error(MEMBER(&here, "batch"), err,
 					      "0; a sample contains at least one operation");
-	if (result_check_unit(s->unit, &here, err) != STATUS_OK ||
-	    result_check_samples(s, &here, err) != STATUS_OK)
+	if (result_check_unit(s->unit, &here, err) != STATUS_OK)
 		return STATUS_USAGE;
+	for (size_t i = 0; i < s->count; i++)
+		if (!isfinite(s->samples[i]))
+			return json_fields_path_error(ELEMENT(MEMBER(&here, "values"), i), err,
+						      "a sample must be a finite number");
 	return result_check_interval(s->statistics.low, s->statistics.median, s->statistics.high,
 				     "median", &statistics, err);
 }
@@ -234,32 +186,6 @@ static enum status result_check_energy(const struct case_result *c, const struct
 	return STATUS_OK;
 }
 
-static enum status result_check_timeline(const struct case_result *c, const struct json_path *path,
-					 struct error *err)
-{
-	const struct json_path rows = { path, "timeline", 0 };
-
-	for (size_t i = 0; i < c->timeline_count; i++)
-		if (c->timeline[i].span_count % 3)
-			return json_fields_path_error(MEMBER(ELEMENT(&rows, i), "spans"), err,
-						      "%zu numbers; allowed: a multiple of three, "
-						      "because "
-						      "a span has three",
-						      c->timeline[i].span_count);
-	return STATUS_OK;
-}
-
-/* True if the failed device, if any, is one of the case's and belongs to the failed rank. */
-static bool result_check_has_failed_device(const struct case_result *c)
-{
-	const char *device = c->failed_device ? c->failed_device : "";
-
-	for (size_t i = 0; i < c->device_count; i++)
-		if (strcmp(c->devices[i], device) == 0)
-			return c->failed_rank < 0 || (size_t)c->failed_rank == i;
-	return !*device && c->failed_rank < 0;
-}
-
 static int result_check_by_device(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -288,8 +214,14 @@ static enum status result_check_case_devices(const struct case_result *c,
 					     const struct json_path *path, struct error *err)
 {
 	const struct json_path devices = { path, "devices", 0 };
+	const char *failed = c->failed_device ? c->failed_device : "";
+	/* The failed device, if any, is one of the case's and belongs to the failed rank. */
+	bool known = !*failed && c->failed_rank < 0;
 	size_t repeated;
 
+	for (size_t i = 0; i < c->device_count; i++)
+		if (strcmp(c->devices[i], failed) == 0)
+			known = c->failed_rank < 0 || (size_t)c->failed_rank == i;
 	if (!*c->id)
 		return json_fields_path_error(MEMBER(path, "id"), err, "is empty");
 	if (!*c->suite)
@@ -304,26 +236,11 @@ static enum status result_check_case_devices(const struct case_result *c,
 	if (repeated)
 		return json_fields_path_error(ELEMENT(&devices, repeated), err,
 					      "'%.60s' is repeated", c->devices[repeated]);
-	if (!result_check_has_failed_device(c))
+	if (!known)
 		return json_fields_path_error(MEMBER(path, "failed_device"), err,
 					      "'%.60s' is not in devices, or belongs to another "
 					      "rank",
 					      c->failed_device);
-	return STATUS_OK;
-}
-
-static enum status result_check_parameters(const struct case_result *c,
-					   const struct json_path *path, struct error *err)
-{
-	const struct json_path units = { path, "parameter_units", 0 };
-
-	for (size_t i = 0; i < c->parameter_count; i++) {
-		const struct case_parameter *p = &c->parameters[i];
-
-		if (*p->unit && !units_known(p->unit))
-			return json_fields_path_error(MEMBER(&units, p->name), err,
-						      "'%.60s' is not a valid unit", p->unit);
-	}
 	return STATUS_OK;
 }
 
@@ -332,17 +249,39 @@ static enum status result_check_case(const struct case_result *c, bool samples_l
 {
 	const struct json_path metrics = { path, "metrics", 0 }, all = { path, "samples", 0 };
 
-	if (result_check_case_devices(c, path, err) != STATUS_OK ||
-	    result_check_parameters(c, path, err) != STATUS_OK)
+	if (result_check_case_devices(c, path, err) != STATUS_OK)
 		return STATUS_USAGE;
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		const struct case_parameter *p = &c->parameters[i];
+
+		if (*p->unit && !units_known(p->unit))
+			return json_fields_path_error(MEMBER(MEMBER(path, "parameter_units"),
+							     p->name),
+						      err, "'%.60s' is not a valid unit", p->unit);
+	}
 	for (size_t i = 0; i < c->series_count; i++)
 		if (result_check_series(&c->series[i], samples_left_out, &all, err) != STATUS_OK)
 			return STATUS_USAGE;
-	for (size_t i = 0; i < c->metric_count; i++)
-		if (result_check_metric(&c->metrics[i], c, &metrics, err) != STATUS_OK)
+	for (size_t i = 0; i < c->metric_count; i++) {
+		const struct metric_value *m = &c->metrics[i];
+		const struct json_path here = { &metrics, m->name, 0 };
+
+		if (!*m->name)
+			return json_fields_path_error(&metrics, err, "the name is empty");
+		if (result_check_unit(m->unit, &here, err) != STATUS_OK ||
+		    result_check_n(m, c, &here, err) != STATUS_OK ||
+		    result_check_interval(m->low, m->value, m->high, "value", &here, err) !=
+			    STATUS_OK)
 			return STATUS_USAGE;
-	if (result_check_timeline(c, path, err) != STATUS_OK ||
-	    result_check_energy(c, path, err) != STATUS_OK)
+	}
+	for (size_t i = 0; i < c->timeline_count; i++)
+		if (c->timeline[i].span_count % 3)
+			return json_fields_path_error(
+				MEMBER(ELEMENT(MEMBER(path, "timeline"), i), "spans"), err,
+				"%zu numbers; allowed: a multiple of three, because a span has "
+				"three",
+				c->timeline[i].span_count);
+	if (result_check_energy(c, path, err) != STATUS_OK)
 		return STATUS_USAGE;
 	return result_check_watches(c, path, err);
 }
@@ -355,21 +294,6 @@ enum status case_result_check(const struct case_result *c, struct error *err)
 static int result_check_by_id_alone(const void *key, const void *id)
 {
 	return strcmp(key, ((const struct id *)id)->id);
-}
-
-/* `ids`: of all devices, sorted. The devices of a multi-node case may be far apart. */
-static enum status result_check_known_devices(const struct id *ids, size_t count,
-					      const struct case_result *c,
-					      const struct json_path *path, struct error *err)
-{
-	const struct json_path devices = { path, "devices", 0 };
-
-	for (size_t i = 0; i < c->device_count; i++)
-		if (!bsearch(c->devices[i], ids, count, sizeof(*ids), result_check_by_id_alone))
-			return json_fields_path_error(ELEMENT(&devices, i), err,
-						      "'%.60s' is not in devices of the result",
-						      c->devices[i]);
-	return STATUS_OK;
 }
 
 /* The sorted node id before the '/' of `device`; NULL: none. */
@@ -480,46 +404,26 @@ static enum status result_check_nodes(const struct result *r, struct error *err)
 	return err->status;
 }
 
-static enum status result_check_planned(const struct result *r, struct error *err)
-{
-	const struct json_path run = { NULL, "run", 0 };
-
-	if (!r->planned)
-		return json_fields_path_error(MEMBER(&run, "planned"), err,
-					      "0; a run has at least one planned case");
-	if (r->case_count > r->planned)
-		return json_fields_path_error(MEMBER(&run, "planned"), err,
-					      "%zu, but there are %zu cases", r->planned,
-					      r->case_count);
-	return STATUS_OK;
-}
-
-/* True for the value of a metric, and for one of its launches: a limit may judge the worst. */
-static bool result_check_value_is_of(const struct metric_value *m, double value)
-{
-	double slack = ROUNDING * fabs(value);
-	bool is = fabs(m->value - value) <= slack;
-
-	for (size_t i = 0; i < m->launch_count; i++)
-		is |= fabs(m->launches[i] - value) <= slack;
-	return is;
-}
-
 /* Rejects an ACCEPTED verdict if a check was made of another value than its case has. */
 static enum status result_check_judged_value(const struct result *r, const struct id *cases,
 					     size_t index, const struct json_path *verdict,
 					     struct error *err)
 {
 	const struct verdict_check *check = &r->judgement->checks[index];
-	const struct id wanted = { check->case_id, 0 }, *found;
+	const struct id *found = bsearch(check->case_id, cases, r->case_count, sizeof(*cases),
+					 result_check_by_id_alone);
+	double slack = ROUNDING * fabs(check->value);
 	const struct metric_value *m;
 
-	found = bsearch(&wanted, cases, r->case_count, sizeof(*cases), result_check_by_name);
 	if (!found || !*check->metric || !isfinite(check->value))
 		return STATUS_OK;
 	m = case_metric(&r->cases[found->index], check->metric);
-	if (m && result_check_value_is_of(m, check->value))
+	if (m && fabs(m->value - check->value) <= slack)
 		return STATUS_OK;
+	/* A limit may judge the worst launch. */
+	for (size_t i = 0; m && i < m->launch_count; i++)
+		if (fabs(m->launches[i] - check->value) <= slack)
+			return STATUS_OK;
 	return json_fields_path_error(verdict, err,
 				      "%s, although checks[%zu] judged another value of %.100s "
 				      "than "
@@ -528,25 +432,10 @@ static enum status result_check_judged_value(const struct result *r, const struc
 				      check->metric, found->index);
 }
 
-static enum status result_check_judged_values(const struct result *r,
-					      const struct json_path *verdict, struct error *err)
-{
-	struct id *cases = xcalloc(r->case_count + 1, sizeof(*cases));
-
-	for (size_t i = 0; i < r->case_count; i++)
-		cases[i] = (struct id){ r->cases[i].id, i };
-	qsort(cases, r->case_count, sizeof(*cases), result_check_by_id);
-	for (size_t i = 0; i < r->judgement->count && err->status == STATUS_OK; i++)
-		result_check_judged_value(r, cases, i, verdict, err);
-	free(cases);
-	return err->status;
-}
-
 /* Rejects an ACCEPTED verdict that a check, a device or a case contradicts. */
-static enum status result_check_accepted(const struct result *r, const struct json_path *judgement,
-					 struct error *err)
+static enum status result_check_accepted(const struct result *r, const struct id *cases,
+					 const struct json_path *verdict, struct error *err)
 {
-	const struct json_path *verdict = MEMBER(judgement, "verdict");
 	const struct verdicts *v = r->judgement;
 
 	for (size_t i = 0; i < v->count; i++)
@@ -569,44 +458,58 @@ static enum status result_check_accepted(const struct result *r, const struct js
 						      "%s, although the result of cases[%zu] is "
 						      "wrong",
 						      verdict_fields_name(v->overall), i);
-	return result_check_judged_values(r, verdict, err);
+	for (size_t i = 0; i < v->count && err->status == STATUS_OK; i++)
+		result_check_judged_value(r, cases, i, verdict, err);
+	return err->status;
 }
 
-/* Checks the judgement against its checks and cases. */
-static enum status result_check_judgement(const struct result *r, struct error *err)
+/* `devices`: ids of all devices, sorted. */
+static void result_check_cases(const struct result *r, const struct id *devices, struct error *err)
 {
-	const struct json_path here = { NULL, "judgement", 0 };
-	const struct verdicts *v = r->judgement;
+	for (size_t i = 0; i < r->case_count && err->status == STATUS_OK; i++) {
+		const struct case_result *c = &r->cases[i];
+		const struct json_path *here = ELEMENT(MEMBER(NULL, "cases"), i);
 
-	if (!v)
-		return STATUS_OK;
-	if (v->overall == VERDICT_SKIP || v->overall == VERDICT_ERROR)
-		return json_fields_path_error(MEMBER(&here, "verdict"), err,
-					      "%s is not a verdict of a run",
-					      verdict_fields_name(v->overall));
-	return v->overall == VERDICT_PASS || v->overall == VERDICT_WARN
-		       ? result_check_accepted(r, &here, err)
-		       : STATUS_OK;
+		result_check_case(c, r->samples_left_out, here, err);
+		/* The devices of a multi-node case may be far apart. */
+		for (size_t d = 0; d < c->device_count && err->status == STATUS_OK; d++)
+			if (!bsearch(c->devices[d], devices, r->device_count, sizeof(*devices),
+				     result_check_by_id_alone))
+				json_fields_path_error(ELEMENT(MEMBER(here, "devices"), d), err,
+						       "'%.60s' is not in devices of the result",
+						       c->devices[d]);
+	}
 }
 
 enum status result_check(const struct result *r, struct error *err)
 {
-	const struct json_path cases = { NULL, "cases", 0 };
-	struct id *ids = xcalloc(r->device_count + 1, sizeof(*ids));
-	bool good = result_check_planned(r, err) == STATUS_OK &&
-		    result_check_device_ids(r, ids, err) == STATUS_OK &&
-		    result_check_nodes(r, err) == STATUS_OK &&
-		    result_check_case_ids(r, err) == STATUS_OK &&
-		    result_check_judgement(r, err) == STATUS_OK;
+	const struct json_path *planned = MEMBER(MEMBER(NULL, "run"), "planned");
+	const struct json_path *verdict = MEMBER(MEMBER(NULL, "judgement"), "verdict");
+	const struct verdicts *v = r->judgement;
+	struct id *devices = xcalloc(r->device_count + 1, sizeof(*devices));
+	struct id *cases = xcalloc(r->case_count + 1, sizeof(*cases));
 
-	for (size_t i = 0; i < r->case_count && good; i++) {
-		const struct json_path here = { &cases, NULL, i };
-
-		good = result_check_case(&r->cases[i], r->samples_left_out, &here, err) ==
-			       STATUS_OK &&
-		       result_check_known_devices(ids, r->device_count, &r->cases[i], &here, err) ==
-			       STATUS_OK;
+	if (!r->planned)
+		json_fields_path_error(planned, err, "0; a run has at least one planned case");
+	else if (r->case_count > r->planned)
+		json_fields_path_error(planned, err, "%zu, but there are %zu cases", r->planned,
+				       r->case_count);
+	for (size_t i = 0; i < r->device_count; i++)
+		devices[i] = (struct id){ r->devices[i].id, i };
+	for (size_t i = 0; i < r->case_count; i++)
+		cases[i] = (struct id){ r->cases[i].id, i };
+	if (err->status == STATUS_OK &&
+	    result_check_ids(devices, r->device_count, "devices", "id", err) == STATUS_OK &&
+	    result_check_nodes(r, err) == STATUS_OK &&
+	    result_check_ids(cases, r->case_count, "cases", "id", err) == STATUS_OK && v) {
+		if (v->overall == VERDICT_SKIP || v->overall == VERDICT_ERROR)
+			json_fields_path_error(verdict, err, "%s is not a verdict of a run",
+					       verdict_fields_name(v->overall));
+		else if (v->overall == VERDICT_PASS || v->overall == VERDICT_WARN)
+			result_check_accepted(r, cases, verdict, err);
 	}
-	free(ids);
-	return good ? STATUS_OK : STATUS_USAGE;
+	result_check_cases(r, devices, err);
+	free(devices);
+	free(cases);
+	return err->status;
 }

@@ -114,12 +114,6 @@ static char *anonymise_rewrite_label(const struct anonymiser *a, const char *kin
 	return kept ? xstrdup(label) : anonymise_pseudonym(a, kind, label);
 }
 
-/* "--set", without its value */
-static bool anonymise_is_option(const char *place)
-{
-	return text_starts_with(place, "--") && !place[strspn(place, OPTION_LETTERS)];
-}
-
 /* Name of a config, of limits, or a place: "quick", "limits/h200.ini:12", "--set", "default". */
 static char *anonymise_rewrite_file(const struct anonymiser *a, const char *place)
 {
@@ -131,7 +125,9 @@ static char *anonymise_rewrite_file(const struct anonymiser *a, const char *plac
 	char *file = xstrndup(place, (size_t)(line - place));
 	char *base = xasprintf("%s%s", file + (limits ? strlen("limits/") : 0),
 			       text_ends_with(file, ".ini") ? "" : ".ini");
-	bool kept = strcmp(place, "default") == 0 || anonymise_is_option(place) ||
+	/* "--set", without its value */
+	bool option = text_starts_with(place, "--") && !place[strspn(place, OPTION_LETTERS)];
+	bool kept = strcmp(place, "default") == 0 || option ||
 		    embedded_find(embedded_limits, base) ||
 		    (!limits && embedded_find(embedded_configs, base));
 	char *word = kept ? xstrdup(file) : anonymise_pseudonym(a, "file", file);
@@ -305,26 +301,18 @@ static char *anonymise_rewrite_string(const struct anonymiser *a, const struct a
 	return xstrdup("");
 }
 
-/* True if a rule covers objects at the path or below it. */
-static bool anonymise_is_path_of_rules(const char *path)
-{
-	const size_t length = strlen(path);
-
-	for (const struct anonymise_rule *r = anonymise_rules; r->path; r++)
-		if (strncmp(r->path, path, length) == 0 &&
-		    (!r->path[length] || strchr(".[", r->path[length])))
-			return true;
-	return false;
-}
-
 /* Path of a member as in the rules: its name, or * for any. */
 static char *anonymise_rewrite_path(const char *parent, const char *name)
 {
 	const char *dot = *parent ? "." : "";
 	char *path = xasprintf("%s%s%s", parent, dot, name);
+	const size_t length = strlen(path);
 
-	if (anonymise_is_path_of_rules(path))
-		return path;
+	/* A rule covers objects at the path or below it. */
+	for (const struct anonymise_rule *r = anonymise_rules; r->path; r++)
+		if (strncmp(r->path, path, length) == 0 &&
+		    (!r->path[length] || strchr(".[", r->path[length])))
+			return path;
 	free(path);
 	return xasprintf("%s%s*", parent, dot);
 }

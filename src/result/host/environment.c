@@ -34,25 +34,15 @@ static void environment_add_count(const struct facts *facts, const char *name, s
 }
 
 /* Prefers $GPUPROOF_NODE, because a pod has a new host name each time. */
-static void environment_hostname_fact(const struct facts *facts)
-{
-	const char *node = getenv("GPUPROOF_NODE");
-	char value[256];
-
-	if (node && *node) {
-		environment_add_known(facts, "hostname", node);
-	} else if (gethostname(value, sizeof(value)) == 0) {
-		value[sizeof(value) - 1] = '\0';
-		environment_add_known(facts, "hostname", value);
-	}
-}
-
 static void environment_system_facts(const struct facts *facts)
 {
+	const char *node = getenv("GPUPROOF_NODE");
 	struct utsname name;
-	char value[256];
+	char value[256] = "";
 
-	environment_hostname_fact(facts);
+	if ((!node || !*node) && gethostname(value, sizeof(value)) == 0)
+		value[sizeof(value) - 1] = '\0';
+	environment_add_known(facts, "hostname", node && *node ? node : value);
 	host_files_value(facts->root, "/etc/os-release", "PRETTY_NAME", '=', value, sizeof(value));
 	environment_add_known(facts, "os", value);
 	if (uname(&name) == 0) {
@@ -77,43 +67,23 @@ static long environment_number_below(const char *folder, const char *file)
 								       : -1;
 }
 
-static void environment_count_core(struct topology *topology, long package, long core)
+static void environment_visit_cpu(void *state, const char *path)
 {
+	struct topology *topology = state;
+	const struct core here = { environment_number_below(path, "/physical_package_id"),
+				   environment_number_below(path, "/core_id") };
 	bool known_package = false;
 
 	topology->threads++;
 	for (size_t i = 0; i < topology->count; i++) {
-		known_package |= topology->cores[i].package == package;
-		if (topology->cores[i].package == package && topology->cores[i].core == core)
+		known_package |= topology->cores[i].package == here.package;
+		if (topology->cores[i].package == here.package &&
+		    topology->cores[i].core == here.core)
 			return;
 	}
 	topology->packages += !known_package;
 	ARRAY_GROW(topology->cores, topology->count, topology->capacity);
-	topology->cores[topology->count++] = (struct core){ package, core };
-}
-
-static void environment_visit_cpu(void *state, const char *path)
-{
-	environment_count_core(state, environment_number_below(path, "/physical_package_id"),
-			       environment_number_below(path, "/core_id"));
-}
-
-static void environment_topology_facts(const struct facts *facts)
-{
-	struct topology topology = { 0 };
-	cpu_set_t set;
-
-	host_files_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/topology",
-			   environment_visit_cpu, &topology);
-	environment_add_count(facts, "cpu sockets", topology.packages);
-	environment_add_count(facts, "cpu cores", topology.count);
-	environment_add_count(facts, "cpu threads", topology.threads);
-	free(topology.cores);
-	if (sched_getaffinity(0, sizeof(set), &set) == 0)
-		environment_add_count(facts, "cpu threads usable", (size_t)CPU_COUNT(&set));
-	environment_add_count(facts, "numa nodes",
-			      host_files_matches(facts->root, "/sys/devices/system/node/node[0-9]*",
-						 NULL, NULL));
+	topology->cores[topology->count++] = here;
 }
 
 /* The common value of all CPUs, or "mixed". */
@@ -135,10 +105,28 @@ static void environment_governor_visit_path(void *state, const char *path)
 	governor->any = true;
 }
 
-static void environment_governor_fact(const struct facts *facts)
+static void environment_cpu_facts(const struct facts *facts)
 {
+	struct topology topology = { 0 };
 	struct agreement governor = { 0 };
+	char value[4096];
+	cpu_set_t set;
 
+	host_files_value(facts->root, "/proc/cpuinfo", "model name", ':', value, sizeof(value));
+	if (!value[0]) /* for ARM and POWER */
+		host_files_value(facts->root, "/proc/cpuinfo", "cpu", ':', value, sizeof(value));
+	environment_add_known(facts, "cpu", value);
+	host_files_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/topology",
+			   environment_visit_cpu, &topology);
+	environment_add_count(facts, "cpu sockets", topology.packages);
+	environment_add_count(facts, "cpu cores", topology.count);
+	environment_add_count(facts, "cpu threads", topology.threads);
+	free(topology.cores);
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		environment_add_count(facts, "cpu threads usable", (size_t)CPU_COUNT(&set));
+	environment_add_count(facts, "numa nodes",
+			      host_files_matches(facts->root, "/sys/devices/system/node/node[0-9]*",
+						 NULL, NULL));
 	host_files_matches(facts->root,
 			   "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor",
 			   environment_governor_visit_path, &governor);
@@ -168,6 +156,12 @@ static void environment_memory_facts(const struct facts *facts)
 
 static void environment_virtual_facts(const struct facts *facts)
 {
+	static const char *const containers[][2] = {
+		{ "/var/run/secrets/kubernetes.io", "kubernetes" },
+		{ "/.dockerenv", "docker" },
+		{ "/run/.containerenv", "podman" },
+		{ "/.singularity.d", "apptainer" },
+	};
 	char value[4096], product[256];
 
 	host_files_value(facts->root, "/proc/cpuinfo", "flags", ':', value, sizeof(value));
@@ -177,14 +171,11 @@ static void environment_virtual_facts(const struct facts *facts)
 			snprintf(product, sizeof(product), "yes");
 		environment_add_known(facts, "hypervisor", product);
 	}
-	if (host_files_has(facts->root, "/var/run/secrets/kubernetes.io"))
-		environment_add_known(facts, "container", "kubernetes");
-	else if (host_files_has(facts->root, "/.dockerenv"))
-		environment_add_known(facts, "container", "docker");
-	else if (host_files_has(facts->root, "/run/.containerenv"))
-		environment_add_known(facts, "container", "podman");
-	else if (host_files_has(facts->root, "/.singularity.d"))
-		environment_add_known(facts, "container", "apptainer");
+	for (size_t i = 0; i < ARRAY_SIZE(containers); i++)
+		if (host_files_has(facts->root, containers[i][0])) {
+			environment_add_known(facts, "container", containers[i][1]);
+			break;
+		}
 	/* DMA address translation slows down peer copies. */
 	if (host_files_matches(facts->root, "/sys/class/iommu/*", NULL, NULL))
 		environment_add_known(facts, "iommu", "on");
@@ -239,15 +230,9 @@ static void environment_variable_facts(const struct facts *facts)
 void environment_read(const char *root, fact_fn *add_fact, void *context)
 {
 	struct facts facts = { root, add_fact, context };
-	char value[4096];
 
 	environment_system_facts(&facts);
-	host_files_value(facts.root, "/proc/cpuinfo", "model name", ':', value, sizeof(value));
-	if (!value[0]) /* for ARM and POWER */
-		host_files_value(facts.root, "/proc/cpuinfo", "cpu", ':', value, sizeof(value));
-	environment_add_known(&facts, "cpu", value);
-	environment_topology_facts(&facts);
-	environment_governor_fact(&facts);
+	environment_cpu_facts(&facts);
 	environment_memory_facts(&facts);
 	environment_virtual_facts(&facts);
 	environment_add_known(&facts, "gpuproof", build_version());

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "result/host/host_files.h"
 #include "result/host/nics.h"
@@ -63,26 +64,6 @@ static void host_findings_visit_pci(void *state, const char *path)
 		++*gpus;
 }
 
-static void host_findings_check_driver(const struct checks *checks)
-{
-	char version[256];
-	size_t gpus = 0;
-
-	host_files_matches(checks->root, "/sys/bus/pci/devices/*", host_findings_visit_pci, &gpus);
-	if (host_files_first_line(checks->root, "/proc/driver/nvidia/version", version,
-				  sizeof(version)))
-		host_finding_add(checks, SEVERITY_OK, "driver", "%s", version);
-	else if (gpus)
-		host_finding_add(checks, SEVERITY_ERROR, "driver",
-				 "%zu NVIDIA GPU%s on the PCI bus, but the kernel module nvidia is "
-				 "not loaded: install the driver, or run modprobe nvidia",
-				 gpus, gpus == 1 ? " is" : "s are");
-	else
-		host_finding_add(checks, SEVERITY_NOTE, "driver",
-				 "no NVIDIA driver and no NVIDIA GPU on the PCI bus: gpuproof can "
-				 "measure only the CPU");
-}
-
 static void host_findings_visit_node(void *state, const char *path)
 {
 	const struct checks *checks = state;
@@ -94,19 +75,36 @@ static void host_findings_visit_node(void *state, const char *path)
 				 path, strerror(errno));
 }
 
-static void host_findings_check_device_nodes(const struct checks *checks)
+static void host_findings_check_driver(const struct checks *checks)
 {
-	size_t count = host_files_matches(checks->root, "/dev/nvidia[0-9]*",
-					  host_findings_visit_node, (void *)checks);
+	char version[256];
+	size_t gpus = 0, nodes;
+	bool loaded;
 
-	if (!count && host_files_has(checks->root, "/proc/driver/nvidia/version"))
+	host_files_matches(checks->root, "/sys/bus/pci/devices/*", host_findings_visit_pci, &gpus);
+	loaded = host_files_first_line(checks->root, "/proc/driver/nvidia/version", version,
+				       sizeof(version));
+	if (loaded)
+		host_finding_add(checks, SEVERITY_OK, "driver", "%s", version);
+	else if (gpus)
+		host_finding_add(checks, SEVERITY_ERROR, "driver",
+				 "%zu NVIDIA GPU%s on the PCI bus, but the kernel module nvidia is "
+				 "not loaded: install the driver, or run modprobe nvidia",
+				 gpus, gpus == 1 ? " is" : "s are");
+	else
+		host_finding_add(checks, SEVERITY_NOTE, "driver",
+				 "no NVIDIA driver and no NVIDIA GPU on the PCI bus: gpuproof can "
+				 "measure only the CPU");
+	nodes = host_files_matches(checks->root, "/dev/nvidia[0-9]*", host_findings_visit_node,
+				   (void *)checks);
+	if (!nodes && loaded)
 		host_finding_add(checks, SEVERITY_ERROR, "device nodes",
 				 "the driver is loaded but there is no /dev/nvidia0: in a "
 				 "container, start it with --gpus all; otherwise run "
 				 "nvidia-modprobe");
-	else if (count)
-		host_finding_add(checks, SEVERITY_OK, "device nodes", "%zu GPU%s in /dev", count,
-				 count == 1 ? "" : "s");
+	else if (nodes)
+		host_finding_add(checks, SEVERITY_OK, "device nodes", "%zu GPU%s in /dev", nodes,
+				 text_plural(nodes));
 }
 
 static void host_findings_check_space(const struct checks *checks, const char *subject,
@@ -158,15 +156,17 @@ static void host_findings_governor_visit_slow(void *state, const char *path)
 		memcpy(slow, word, sizeof(word));
 }
 
-static void host_findings_check_governor(const struct checks *checks)
+static void host_findings_check_cpus(const struct checks *checks)
 {
-	char slow[64] = "";
-	size_t count =
+	char slow[64] = "", balancing[8] = "0";
+	size_t governors =
 		host_files_matches(checks->root,
 				   "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor",
 				   host_findings_governor_visit_slow, slow);
+	size_t nodes =
+		host_files_matches(checks->root, "/sys/devices/system/node/node[0-9]*", NULL, NULL);
 
-	if (!count)
+	if (!governors)
 		host_finding_add(checks, SEVERITY_OK, "cpu governor",
 				 "this system has no CPU governor");
 	else if (slow[0])
@@ -176,14 +176,6 @@ static void host_findings_check_governor(const struct checks *checks)
 				 slow);
 	else
 		host_finding_add(checks, SEVERITY_OK, "cpu governor", "performance");
-}
-
-static void host_findings_check_numa(const struct checks *checks)
-{
-	size_t nodes =
-		host_files_matches(checks->root, "/sys/devices/system/node/node[0-9]*", NULL, NULL);
-	char balancing[8] = "0";
-
 	host_files_first_line(checks->root, "/proc/sys/kernel/numa_balancing", balancing,
 			      sizeof(balancing));
 	if (nodes > 1 && balancing[0] != '0')
@@ -194,7 +186,7 @@ static void host_findings_check_numa(const struct checks *checks)
 				 nodes);
 	else if (nodes)
 		host_finding_add(checks, SEVERITY_OK, "numa", "%zu node%s", nodes,
-				 nodes == 1 ? "" : "s");
+				 text_plural(nodes));
 }
 
 static void host_finding_check_load(const struct checks *checks)
@@ -225,7 +217,6 @@ void host_findings(const char *root, const char *directory, finding_fn *add, voi
 	char size[32];
 
 	host_findings_check_driver(&checks);
-	host_findings_check_device_nodes(&checks);
 	host_findings_check_available_memory(&checks);
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
 		if (limit.rlim_cur == RLIM_INFINITY)
@@ -242,8 +233,7 @@ void host_findings(const char *root, const char *directory, finding_fn *add, voi
 				  "--shm-size=1g");
 	host_findings_check_space(&checks, "disk space", directory, ENOUGH_DISK,
 				  "results may not fit");
-	host_findings_check_governor(&checks);
-	host_findings_check_numa(&checks);
+	host_findings_check_cpus(&checks);
 	host_finding_check_load(&checks);
 	nic_findings(root, add, context);
 }

@@ -48,19 +48,7 @@ static void kernel_log_take_line(struct kernel_log *log)
 		else
 			text_addf(log->out, "%s\n", line);
 	}
-	log->line.length = 0;
-	if (log->line.data)
-		*log->line.data = '\0';
-}
-
-static void kernel_log_take(struct kernel_log *log, const char *bytes, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (bytes[i] == '\n')
-			kernel_log_take_line(log);
-		else
-			text_add_char(&log->line, bytes[i] ? bytes[i] : '?');
-	}
+	text_reset(&log->line);
 }
 
 static bool kernel_log_read_file(struct kernel_log *log, const char *path)
@@ -76,7 +64,12 @@ static bool kernel_log_read_file(struct kernel_log *log, const char *path)
 	while ((n = read(fd, block, sizeof(block))) > 0 ||
 	       (n < 0 && (errno == EPIPE || errno == EINTR))) {
 		records++;
-		kernel_log_take(log, block, n > 0 ? (size_t)n : 0);
+		for (ssize_t i = 0; i < n; i++) {
+			if (block[i] == '\n')
+				kernel_log_take_line(log);
+			else
+				text_add_char(&log->line, block[i] ? block[i] : '?');
+		}
 	}
 	if (log->line.length)
 		kernel_log_take_line(log);

@@ -100,24 +100,19 @@ static void nic_visit_fastest(void *state, const char *path)
 	n->fastest = rate > n->fastest ? rate : n->fastest;
 }
 
-/* "mlx5_0:1" from ".../mlx5_0/ports/1" */
-static char *nics_port_name(const char *path)
-{
-	const char *port = strrchr(path, '/'), *ports = port - strlen("/ports"), *adapter = ports;
-
-	while (adapter > path && adapter[-1] != '/')
-		adapter--;
-	return xasprintf("%.*s:%s", (int)(ports - adapter), adapter, port + 1);
-}
-
 static void nics_report_port(void *state, const char *path)
 {
 	struct nics *n = state;
 	char rate[64] = "rate unknown", link[64] = "", condition[64] = "state unknown";
-	char *name = nics_port_name(path);
+	const char *port = strrchr(path, '/'), *ports = port - strlen("/ports"), *adapter = ports;
 	struct text text = TEXT_EMPTY;
+	char *name;
 	bool active = nics_is_active(path), slow = active && nics_port_rate(path) < n->fastest;
 
+	/* "mlx5_0:1" from ".../mlx5_0/ports/1" */
+	while (adapter > path && adapter[-1] != '/')
+		adapter--;
+	name = xasprintf("%.*s:%s", (int)(ports - adapter), adapter, port + 1);
 	nic_read_in(path, "rate", rate, sizeof(rate));
 	nic_read_in(path, "link_layer", link, sizeof(link));
 	nic_read_in(path, "state", condition, sizeof(condition));
@@ -137,20 +132,34 @@ static void nics_report_port(void *state, const char *path)
 	free(name);
 }
 
+/* False also for a software interface, which has no device. */
+static bool nics_interface_is_up(const char *folder)
+{
+	char state[32];
+
+	return host_files_has(folder, "/device") &&
+	       nic_read_in(folder, "operstate", state, sizeof(state)) && strcmp(state, "up") == 0;
+}
+
+/* In Gb/s; 0 or less: unknown. */
+static double nics_interface_rate(const char *folder)
+{
+	char speed[32];
+
+	return nic_read_in(folder, "speed", speed, sizeof(speed)) ? strtod(speed, NULL) / 1000 : 0;
+}
+
 static void nics_report_interface(void *state, const char *path)
 {
 	const struct nics *n = state;
-	char value[32];
+	double rate = nics_interface_rate(path);
 	struct text text = TEXT_EMPTY;
 
-	/*
-	 * Skips software interfaces, which have no device, and those of an adapter reported above.
-	 */
-	if (!host_files_has(path, "/device") || host_files_has(path, "/device/infiniband") ||
-	    !nic_read_in(path, "operstate", value, sizeof(value)) || strcmp(value, "up") != 0)
+	/* An InfiniBand adapter has been reported by its ports. */
+	if (!nics_interface_is_up(path) || host_files_has(path, "/device/infiniband"))
 		return;
-	if (nic_read_in(path, "speed", value, sizeof(value)) && strtol(value, NULL, 10) > 0)
-		text_addf(&text, "%g Gb/s, up", strtod(value, NULL) / 1000);
+	if (rate > 0)
+		text_addf(&text, "%g Gb/s, up", rate);
 	else
 		text_add(&text, "rate unknown, up");
 	nic_add_errors(&text, path, interface_errors, ARRAY_SIZE(interface_errors));
@@ -170,14 +179,8 @@ void nic_findings(const char *root, finding_fn *add, void *context)
 static void nics_find_fastest_interface(void *state, const char *path)
 {
 	struct nics *n = state;
-	char value[32];
-	double rate;
+	double rate = nics_interface_is_up(path) ? nics_interface_rate(path) : 0;
 
-	if (!host_files_has(path, "/device") ||
-	    !nic_read_in(path, "operstate", value, sizeof(value)) || strcmp(value, "up") != 0 ||
-	    !nic_read_in(path, "speed", value, sizeof(value)))
-		return;
-	rate = strtod(value, NULL) / 1000;
 	n->fastest = rate > n->fastest ? rate : n->fastest;
 }
 
@@ -197,22 +200,14 @@ static const char *const distances[] = { "connected through PCIe switches only",
 					 "connected through the CPU, on the GPU's NUMA node",
 					 "on another NUMA node" };
 
-/* Length of the common prefix of two PCI tree paths, in whole names. */
-static size_t nics_common_length(const char *a, const char *b)
-{
-	size_t whole = 0;
-
-	for (size_t i = 0; a[i] && a[i] == b[i]; i++)
-		whole = a[i] == '/' ? i : whole;
-	return whole;
-}
-
 static int nic_distance(const struct nics *n, const char *nic)
 {
-	size_t common = nics_common_length(n->pci, nic);
 	const char *bridge = strstr(n->pci, "/pci");
+	size_t common = 0; /* length of the common prefix of both paths, in whole names */
 	char numa[16] = "";
 
+	for (size_t i = 0; n->pci[i] && n->pci[i] == nic[i]; i++)
+		common = nic[i] == '/' ? i : common;
 	/* A common name after "/pci0000:15" is a bridge: both are below one switch. */
 	if (bridge && common > (size_t)(bridge - n->pci)) {
 		const char *below = strchr(bridge + 1, '/');

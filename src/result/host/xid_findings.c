@@ -18,21 +18,6 @@ struct xid_tally {
 	size_t counts[MOST_NUMBERS], count, total;
 };
 
-static void xid_findings_tally_add(struct xid_tally *t, int64_t number)
-{
-	size_t i = 0;
-
-	while (i < t->count && t->numbers[i] != number)
-		i++;
-	if (i < MOST_NUMBERS) {
-		t->numbers[i] = number;
-		t->counts[i]++;
-		t->count += i == t->count;
-	}
-	t->worst = xid_worse(t->worst, number);
-	t->total++;
-}
-
 /* Addresses in the log lack the function: "0000:3b:00" of "0000:3b:00.0". */
 static void xid_findings_tally_log(struct xid_tally *t, const char *log, const char *pci)
 {
@@ -45,28 +30,33 @@ static void xid_findings_tally_log(struct xid_tally *t, const char *log, const c
 		line += *line == '\n';
 		own = xasprintf("%.*s", (int)strcspn(line, "\n"), line);
 		if (xid_parse(own, &number, address, sizeof(address)) &&
-		    strncasecmp(pci, address, strlen(address)) == 0 && *address)
-			xid_findings_tally_add(t, number);
+		    strncasecmp(pci, address, strlen(address)) == 0 && *address) {
+			size_t i = 0;
+
+			while (i < t->count && t->numbers[i] != number)
+				i++;
+			if (i < MOST_NUMBERS) {
+				t->numbers[i] = number;
+				t->counts[i]++;
+				t->count += i == t->count;
+			}
+			t->worst = xid_worse(t->worst, number);
+			t->total++;
+		}
 		free(own);
 	}
-}
-
-/* An application's fault does not harm the GPU. Files may describe a former GPU of the slot. */
-static enum severity xid_findings_severity(const struct xid_tally *t, bool since_boot)
-{
-	if (!t->total)
-		return SEVERITY_OK;
-	return since_boot && xid_kind(t->worst) > XID_APPLICATION ? SEVERITY_WARNING
-								  : SEVERITY_NOTE;
 }
 
 static void xid_finding(const struct device_info *device, const struct xid_tally *t,
 			bool since_boot, finding_fn *add, void *context)
 {
-	struct finding f = { .severity = xid_findings_severity(t, since_boot) };
+	struct finding f = { .severity = t->total ? SEVERITY_NOTE : SEVERITY_OK };
 	struct text text = TEXT_EMPTY;
 	const char *meaning = xid_meaning(t->worst);
 
+	/* An application's fault does not harm the GPU. Files may describe a former GPU. */
+	if (t->total && since_boot && xid_kind(t->worst) > XID_APPLICATION)
+		f.severity = SEVERITY_WARNING;
 	finding_set_device(&f, FINDING_XID, device->id);
 	if (!t->total)
 		text_add(&text, "no Xid error in the kernel log");

@@ -70,17 +70,12 @@ static void reason_words_add_percent(struct text *out, double a, double b)
 		text_addf(out, percent >= 9.5 ? "%.0f %%" : "%.2g %%", percent);
 }
 
-static bool reason_words_is_rate_or_time(const char *unit)
-{
-	return text_ends_with(unit, "/s") || strcmp(unit, "s") == 0;
-}
-
 /* Comparative for a value: "slower", "faster", "higher", "lower". */
 static const char *reason_words_comparative(const struct verdict_check *c, double than)
 {
 	bool less = c->value < than, time = strcmp(c->unit, "s") == 0;
 
-	if (!reason_words_is_rate_or_time(c->unit))
+	if (!time && !text_ends_with(c->unit, "/s"))
 		return less ? "lower" : "higher";
 	return less == time ? "faster" : "slower";
 }
@@ -302,15 +297,6 @@ static void reason_words_add_violation_numbers(struct text *out, const struct re
 		  strchr(c->bound_text, '*') ? c->bound_text : "");
 }
 
-/* True if the bound is within the interval that decides. */
-static bool reason_words_interval_straddles_bound(const struct verdict_check *c)
-{
-	double low = isfinite(c->deciding_low) ? c->deciding_low : c->low;
-	double high = isfinite(c->deciding_high) ? c->deciding_high : c->high;
-
-	return isfinite(c->bound) && low < c->bound && high >= c->bound;
-}
-
 /* "1 of 3 ends": tells which end of the interval violates which limit, and by how much. */
 static void reason_words_add_undecided(struct text *out, const struct verdict_check *c)
 {
@@ -350,10 +336,11 @@ enum shape { SHAPE_WORDS, SHAPE_COMPARISON, SHAPE_BOUND, SHAPE_UNDECIDED, SHAPE_
 static enum shape reason_words_shape(const struct verdict_check *c)
 {
 	bool numbers = isfinite(c->value) && isfinite(c->bound);
+	double low = isfinite(c->deciding_low) ? c->deciding_low : c->low;
+	double high = isfinite(c->deciding_high) ? c->deciding_high : c->high;
 
 	if (c->verdict == VERDICT_INCONCLUSIVE)
-		return c->cause == CAUSE_UNDECIDED && numbers &&
-				       reason_words_interval_straddles_bound(c)
+		return c->cause == CAUSE_UNDECIDED && numbers && low < c->bound && high >= c->bound
 			       ? SHAPE_UNDECIDED
 			       : SHAPE_WORDS;
 	if (!numbers || c->wrong || c->verdict == VERDICT_ERROR)
@@ -575,27 +562,21 @@ static void reason_words_add_facts(struct text *out, const struct reason_checks 
 	}
 }
 
-static bool reason_words_follows_with_colon(const struct verdict_check *c)
-{
-	enum shape shape = reason_words_shape(c);
-
-	return shape == SHAPE_NODE ||
-	       (shape == SHAPE_WORDS && !(*c->case_id && c->comparison != NO_COMPARISON));
-}
-
 char *reason_words_text(const struct verdicts *v, const struct reason_checks *g, const char *serial)
 {
 	const struct verdict_check *c = g->checks[0];
+	enum shape shape = reason_words_shape(c);
 	struct text out = TEXT_EMPTY;
 
 	reason_words_add_subject(&out, g->devices, c->machine, serial);
-	/* Removes the comma after a serial number. */
-	if (*serial && reason_words_follows_with_colon(c))
+	/* A colon follows: removes the comma after a serial number. */
+	if (*serial && (shape == SHAPE_NODE ||
+			(shape == SHAPE_WORDS && !(*c->case_id && c->comparison != NO_COMPARISON))))
 		out.data[--out.length] = '\0';
 	reason_words_add_facts(&out, g);
 	if (!text_ends_with(out.data, "."))
 		text_add_char(&out, '.');
-	if (reason_words_shape(c) == SHAPE_UNDECIDED && reason_words_bad_variants(g) > 1) {
+	if (shape == SHAPE_UNDECIDED && reason_words_bad_variants(g) > 1) {
 		text_add(&out, " It is undecided in ");
 		reason_words_add_task(&out, g);
 		text_add_char(&out, '.');
@@ -609,28 +590,23 @@ char *reason_words_text(const struct verdicts *v, const struct reason_checks *g,
 	return text_detach(&out);
 }
 
-/* Launches after which the interval, at the same variation, is narrow enough; 0: too many. */
-static size_t reason_words_launches_to_decide(const struct verdict_check *c)
-{
-	double high = isfinite(c->deciding_high) ? c->deciding_high : c->high;
-	double half = log(high / c->value), distance = fabs(log(c->value / c->bound));
-	double launches = (double)(c->launches ? c->launches : 1);
-	double wanted = ceil(launches * pow(half / distance, 2));
-
-	if (!(wanted <= MOST_LAUNCHES))
-		return 0;
-	return wanted < FEWEST_LAUNCHES ? FEWEST_LAUNCHES : (size_t)wanted;
-}
-
 char *reason_words_remedy(const struct verdicts *v, const struct verdict_check *c)
 {
+	bool undecided = reason_words_shape(c) == SHAPE_UNDECIDED;
 	struct text out = TEXT_EMPTY;
 
 	if (reason_words_is_skipped_alone(c))
 		text_add(&out, "Repeat the case alone on this GPU. Return this GPU if it skips "
 			       "the case again.");
-	else if (reason_words_shape(c) == SHAPE_UNDECIDED) {
-		size_t launches = reason_words_launches_to_decide(c);
+	else if (undecided) {
+		double high = isfinite(c->deciding_high) ? c->deciding_high : c->high;
+		double half = log(high / c->value), distance = fabs(log(c->value / c->bound));
+		/* After these launches, the interval is narrow enough at the same variation. */
+		double wanted =
+			ceil((double)(c->launches ? c->launches : 1) * pow(half / distance, 2));
+		size_t launches = wanted < FEWEST_LAUNCHES  ? FEWEST_LAUNCHES
+				  : wanted <= MOST_LAUNCHES ? (size_t)wanted
+							    : 0;
 
 		if (!launches)
 			text_add(&out,
@@ -644,8 +620,7 @@ char *reason_words_remedy(const struct verdicts *v, const struct verdict_check *
 				  launches);
 	} else
 		text_add(&out, c->xid ? xid_action((int64_t)c->xid) : cause_action(c->cause));
-	if (reason_words_shape(c) != SHAPE_UNDECIDED && c->verdict == VERDICT_INCONCLUSIVE &&
-	    v->repeat && *v->repeat)
+	if (!undecided && c->verdict == VERDICT_INCONCLUSIVE && v->repeat && *v->repeat)
 		text_addf(&out, " Then run: %s", v->repeat);
 	return text_detach(&out);
 }

@@ -29,15 +29,6 @@ static char *reasons_subject_of(const struct verdict_check *c)
 	return xasprintf("%s,%.*s", comma + 1, (int)first, devices);
 }
 
-static const char *reasons_serial_of(const struct verdicts *v, const struct faulty_check *f)
-{
-	for (size_t i = 0; i < v->device_count; i++)
-		if (strcmp(v->devices[i].device, f->devices) == 0 &&
-		    strcmp(v->devices[i].machine, f->check->machine) == 0)
-			return v->devices[i].serial ? v->devices[i].serial : "";
-	return "";
-}
-
 /* Wrong data are a single fault, whatever limits also cover the case. */
 static enum aspect reasons_aspect_of_fault(const struct verdict_check *c)
 {
@@ -60,9 +51,14 @@ static void reasons_add(struct verdicts *v, const struct faulty_check *faulty, s
 	const struct verdict_check **checks = xcalloc(count, sizeof(const struct verdict_check *)),
 				   *worst = faulty[0].check;
 	struct reason_checks g = { checks, count, faulty[0].devices };
-	const char *serial = reasons_serial_of(v, faulty);
+	const char *serial = "";
 	struct verdict_reason *reason;
 	size_t bad = 0;
+
+	for (size_t i = 0; i < v->device_count; i++)
+		if (strcmp(v->devices[i].device, faulty[0].devices) == 0 &&
+		    strcmp(v->devices[i].machine, worst->machine) == 0 && v->devices[i].serial)
+			serial = v->devices[i].serial;
 
 	for (size_t i = 0; i < count; i++) {
 		checks[i] = faulty[i].check;
@@ -87,8 +83,9 @@ static void reasons_add(struct verdicts *v, const struct faulty_check *faulty, s
 	free(checks);
 }
 
-static int reasons_order_subjects(const struct faulty_check *a, const struct faulty_check *b)
+static int reasons_by_group(const void *left, const void *right)
 {
+	const struct faulty_check *a = left, *b = right;
 	int order = strcmp(a->devices, b->devices);
 
 	return order ? order
@@ -101,7 +98,7 @@ static int reasons_by_subject(const void *a, const void *b)
 {
 	const struct verdict_check *p = ((const struct faulty_check *)a)->check;
 	const struct verdict_check *q = ((const struct faulty_check *)b)->check;
-	int order = reasons_order_subjects(a, b);
+	int order = reasons_by_group(a, b);
 
 	if (order)
 		return order;
@@ -110,11 +107,6 @@ static int reasons_by_subject(const void *a, const void *b)
 	return verdict_check_is_worse(p, q)   ? -1
 	       : verdict_check_is_worse(q, p) ? 1
 					      : (p > q) - (p < q);
-}
-
-static int reasons_by_group(const void *a, const void *b)
-{
-	return reasons_order_subjects(a, b);
 }
 
 #define CENTER_PAIRS_LEAST 3
@@ -203,7 +195,7 @@ static bool reasons_is_told_by_devices(const struct faulty_check *sorted, size_t
 		const struct faulty_check *found =
 			bsearch(&key, sorted, count, sizeof(*sorted), reasons_by_group);
 
-		while (found > sorted && reasons_order_subjects(&found[-1], &key) == 0)
+		while (found > sorted && reasons_by_group(&found[-1], &key) == 0)
 			found--;
 		all = found && found->check->verdict == VERDICT_FAIL;
 		free(name);
@@ -225,7 +217,7 @@ static void reasons_explain_machine(struct verdicts *v, size_t first, size_t cou
 		qsort(sorted, count, sizeof(*sorted), reasons_by_subject);
 	for (size_t i = 0, next; i < count; i = next) {
 		for (next = i + 1; next < count; next++)
-			if (reasons_order_subjects(&sorted[i], &sorted[next]) != 0)
+			if (reasons_by_group(&sorted[i], &sorted[next]) != 0)
 				break;
 		if (needs_reason(sorted[i].check) &&
 		    !reasons_is_told_by_devices(sorted, count, &sorted[i]))
@@ -332,18 +324,6 @@ static int reason_rank(const struct verdict_reason *r)
 	       (r->accepted ? 0 : 10) + rank[r->verdict];
 }
 
-static int reasons_worst_first(const void *a, const void *b)
-{
-	const struct verdict_reason *p = a, *q = b;
-	int order = reason_rank(q) - reason_rank(p);
-	double m = isfinite(p->margin) ? p->margin : INFINITY;
-	double n = isfinite(q->margin) ? q->margin : INFINITY;
-
-	if (order || m != n)
-		return order ? order : m < n ? -1 : 1;
-	return (p->check > q->check) - (p->check < q->check);
-}
-
 /* If limits match no case, there is nothing to explain and nothing is accepted. */
 static void reasons_explain_nothing(struct verdicts *v)
 {
@@ -371,6 +351,18 @@ static void reasons_explain_nothing(struct verdicts *v)
 		.margin = (double)NAN,
 		.check = v->count,
 	};
+}
+
+static int reasons_worst_first(const void *a, const void *b)
+{
+	const struct verdict_reason *p = a, *q = b;
+	int order = reason_rank(q) - reason_rank(p);
+	double m = isfinite(p->margin) ? p->margin : INFINITY;
+	double n = isfinite(q->margin) ? q->margin : INFINITY;
+
+	if (order || m != n)
+		return order ? order : m < n ? -1 : 1;
+	return (p->check > q->check) - (p->check < q->check);
 }
 
 void reasons_verdicts_explain(struct verdicts *v)

@@ -173,19 +173,6 @@ static void run_status_add_current(const struct run_status *s, struct text *out)
 	text_add_char(out, '\n');
 }
 
-static void run_status_add_time(const struct run_status *s, struct text *out)
-{
-	char passed[48], left[48];
-
-	text_addf(out, "%s passed",
-		  units_about(isfinite(s->seconds) ? s->seconds : 0, passed, sizeof(passed)));
-	if (isfinite(s->seconds_left))
-		text_addf(out, ", about %s left", units_about(s->seconds_left, left, sizeof(left)));
-	if (s->launches > 1)
-		text_addf(out, " in launch %zu of %zu", s->launch, s->launches);
-	text_add_char(out, '\n');
-}
-
 void run_status_print(const struct run_status *s, bool lost, struct text *out)
 {
 	bool running = strcmp(s->state, "running") == 0;
@@ -209,8 +196,19 @@ void run_status_print(const struct run_status *s, bool lost, struct text *out)
 			  s->errors);
 	if (running && !lost && s->current.id[0])
 		run_status_add_current(s, out);
-	if (running && !lost)
-		run_status_add_time(s, out);
+	if (running && !lost) {
+		char passed[48], left[48];
+
+		text_addf(out, "%s passed",
+			  units_about(isfinite(s->seconds) ? s->seconds : 0, passed,
+				      sizeof(passed)));
+		if (isfinite(s->seconds_left))
+			text_addf(out, ", about %s left",
+				  units_about(s->seconds_left, left, sizeof(left)));
+		if (s->launches > 1)
+			text_addf(out, " in launch %zu of %zu", s->launch, s->launches);
+		text_add_char(out, '\n');
+	}
 	soak_rows_print(&s->devices, out);
 	if (s->sentence[0])
 		text_addf(out, "%s\n", s->sentence);

@@ -29,25 +29,21 @@ static struct soak_row *soak_row_of(struct soak_rows *rows, const char *device)
 	return row;
 }
 
-/* "burn/fp32": suite, label, and the parameters other than the slice number. */
-static void soak_rows_name_load(const struct case_result *c, char *out, size_t size)
-{
-	size_t at = (size_t)snprintf(out, size, "%s/%s", c->suite ? c->suite : "",
-				     c->label ? c->label : "");
-
-	for (size_t i = 0; i < c->parameter_count && at < size; i++)
-		if (strcmp(c->parameters[i].name, "slice") != 0)
-			at += (size_t)snprintf(out + at, size - at, "/%s", c->parameters[i].text);
-}
-
 static void soak_rows_add_rate(struct soak_row *row, const struct case_result *c, double rate)
 {
 	struct soak_load *load = NULL;
 	char name[sizeof(load->name)];
+	size_t at;
 
 	if (!(rate > 0))
 		return;
-	soak_rows_name_load(c, name, sizeof(name));
+	/* "burn/fp32": suite, label, and the parameters other than the slice number. */
+	at = (size_t)snprintf(name, sizeof(name), "%s/%s", c->suite ? c->suite : "",
+			      c->label ? c->label : "");
+	for (size_t i = 0; i < c->parameter_count && at < sizeof(name); i++)
+		if (strcmp(c->parameters[i].name, "slice") != 0)
+			at += (size_t)snprintf(name + at, sizeof(name) - at, "/%s",
+					       c->parameters[i].text);
 	for (size_t i = 0; i < row->load_count && !load; i++)
 		if (strcmp(row->loads[i].name, name) == 0)
 			load = &row->loads[i];
