@@ -287,66 +287,6 @@ size_t building_gpu(struct import *import, size_t number)
 							.uuid = import->gpus[number].uuid });
 }
 
-struct case_result *building_case(struct import *import, const char *suite, const size_t *devices,
-				  size_t count, const char *const *words)
-{
-	struct case_result *c;
-
-	if (import->result->case_count >= IMPORT_MOST_CASES)
-		building_error(import,
-			       "the file has more than %zu results, the maximum that import reads",
-			       IMPORT_MOST_CASES);
-	c = result_add_case(import->result);
-	c->suite = xstrdup(suite);
-	c->label = xstrdup("");
-	c->reason = xstrdup("");
-	c->notes = xstrdup("");
-	c->device = xstrdup(import->result->devices[devices[0]].id);
-	c->devices = xcalloc(count, sizeof(*c->devices));
-	c->device_count = count;
-	for (size_t i = 0; i < count; i++)
-		c->devices[i] = xstrdup(import->result->devices[devices[i]].id);
-	for (; words && words[0] && words[1]; words += 2)
-		building_word(c, words[0], words[1]);
-	return c;
-}
-
-static void building_add_parameter(struct case_result *c, const char *name, const char *text,
-				   double number, const char *unit)
-{
-	char *harmless = text_harmless(text);
-
-	c->parameters = xrealloc(c->parameters, c->parameter_count + 1, sizeof(*c->parameters));
-	c->parameters[c->parameter_count++] = (struct case_parameter){
-		.name = xstrdup(name), .text = harmless, .number = number, .unit = xstrdup(unit)
-	};
-}
-
-void building_word(struct case_result *c, const char *name, const char *word)
-{
-	building_add_parameter(c, name, word, NAN, "");
-}
-
-void building_bytes(struct case_result *c, const char *name, double bytes)
-{
-	char text[48];
-
-	/* The number may be negative or too large: it comes from the file. */
-	if (bytes >= 0 && bytes < 0x1p63)
-		units_size((uint64_t)bytes, text, sizeof(text));
-	else
-		snprintf(text, sizeof(text), "%g", bytes);
-	building_add_parameter(c, name, text, bytes, "B");
-}
-
-void building_number(struct case_result *c, const char *name, double number)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.10g", number);
-	building_add_parameter(c, name, text, number, "1");
-}
-
 /* The samples of a metric; made of its value if it is the only one so far. */
 static struct series *building_samples_of_metric(struct case_result *c, struct metric_value *m)
 {
@@ -366,15 +306,12 @@ static struct series *building_samples_of_metric(struct case_result *c, struct m
 	return s;
 }
 
-static enum better building_better(const char *unit)
-{
-	if (strcmp(unit, "s") == 0)
-		return BETTER_LOWER;
-	return text_ends_with(unit, "/s") ? BETTER_HIGHER : BETTER_NONE;
-}
-
 void building_metric(struct case_result *c, const char *name, const char *unit, double value)
 {
+	enum better better = strcmp(unit, "s") == 0       ? BETTER_LOWER
+			     : text_ends_with(unit, "/s") ? BETTER_HIGHER
+							  : BETTER_NONE;
+
 	if (!isfinite(value))
 		return;
 	for (size_t i = 0; i < c->metric_count; i++) {
@@ -390,7 +327,7 @@ void building_metric(struct case_result *c, const char *name, const char *unit, 
 	ARRAY_GROW(c->metrics, c->metric_count, c->metric_capacity);
 	c->metrics[c->metric_count] = (struct metric_value){ .name = xstrdup(name),
 							     .unit = xstrdup(unit),
-							     .better = building_better(unit),
+							     .better = better,
 							     .headline = c->metric_count == 0,
 							     .value = value,
 							     .low = NAN,
@@ -409,25 +346,65 @@ void building_note(struct case_result *c, const char *format, ...)
 	free(note);
 }
 
-struct case_result *building_named(struct import *import, struct case_result *c)
+static void building_add_parameter(struct case_result *c, const struct import_parameter *p)
 {
-	char *devices = case_devices(c), *point;
+	bool bytes = p->unit && strcmp(p->unit, "B") == 0;
+	char number[48], *text;
+
+	if (!p->word && isnan(p->number))
+		return;
+	/* The number may be negative or too large: it comes from the file. */
+	if (bytes && p->number >= 0 && p->number < 0x1p63)
+		units_size((uint64_t)p->number, number, sizeof(number));
+	else
+		snprintf(number, sizeof(number), bytes ? "%g" : "%.10g", p->number);
+	text = text_harmless(p->word ? p->word : number);
+	case_add_axis(c, p->name, text, false);
+	c->parameters = xrealloc(c->parameters, c->parameter_count + 1, sizeof(*c->parameters));
+	c->parameters[c->parameter_count++] =
+		(struct case_parameter){ .name = xstrdup(p->name),
+					 .text = text,
+					 .number = p->number,
+					 .unit = xstrdup(p->unit ? p->unit : "") };
+}
+
+struct case_result *building_case(struct import *import, const char *suite, const size_t *devices,
+				  size_t count, const struct import_parameter *parameters)
+{
+	struct result *r = import->result;
+	struct case_result *c;
+	char *names, *point;
 	const json_t *index;
 
-	for (size_t i = 0; i < c->parameter_count; i++)
-		case_add_axis(c, c->parameters[i].name, c->parameters[i].text, false);
+	if (r->case_count >= IMPORT_MOST_CASES)
+		building_error(import,
+			       "the file has more than %zu results, the maximum that import reads",
+			       IMPORT_MOST_CASES);
+	c = result_add_case(r);
+	c->suite = xstrdup(suite);
+	c->label = xstrdup("");
+	c->reason = xstrdup("");
+	c->notes = xstrdup("");
+	c->device = xstrdup(r->devices[devices[0]].id);
+	c->devices = xcalloc(count, sizeof(*c->devices));
+	c->device_count = count;
+	for (size_t i = 0; i < count; i++)
+		c->devices[i] = xstrdup(r->devices[devices[i]].id);
+	for (; parameters->name; parameters++)
+		building_add_parameter(c, parameters);
+	names = case_devices(c);
 	point = case_point(c);
-	c->id = xasprintf("%s@%s", point, devices);
+	c->id = xasprintf("%s@%s", point, names);
 	free(point);
-	free(devices);
+	free(names);
 	index = json_object_get(import->ids, c->id);
 	if (index) {
 		case_result_release(c);
-		import->result->case_count--;
-		return &import->result->cases[json_integer_value(index)];
+		r->case_count--;
+		return &r->cases[json_integer_value(index)];
 	}
 	json_object_set_new_nocheck(import->ids, c->id,
-				    json_integer((json_int_t)import->result->case_count - 1));
+				    json_integer((json_int_t)r->case_count - 1));
 	return c;
 }
 

@@ -361,31 +361,6 @@ static void import_start_result(struct result *result)
 				   .config_text = xstrdup("") };
 }
 
-static void import_name_result(struct result *r, const char *file, uint64_t identity)
-{
-	free(r->run_id);
-	/* The same file always gets the same id. */
-	r->run_id = xasprintf("%016llx", (unsigned long long)identity);
-	free(r->label);
-	r->label = text_harmless(strrchr(file, '/') ? strrchr(file, '/') + 1 : file);
-}
-
-/* Rejects a result without cases, and names everything that was left out. */
-static void import_refuse_empty(struct import *import)
-{
-	struct text names = TEXT_EMPTY;
-	const char *name;
-	json_t *value;
-
-	json_object_foreach(import->left_out, name, value)
-		text_addf(&names, "%s%s", names.length ? ", " : "; left out: ", name);
-	building_error(import, "the file has no values of the format %s%.300s%s%.200s",
-		       import->format->name, names.data ? names.data : "",
-		       import->failure ? "; a program failed: " : "",
-		       import->failure ? import->failure : "");
-	text_release(&names);
-}
-
 static void import_read_format(struct import *import)
 {
 	const struct import_format *f = import->format;
@@ -417,8 +392,19 @@ static void import_read_text(struct import *import)
 		import->format = import_recognise(import);
 	if (!building_stopped(import))
 		import_read_format(import);
-	if (!building_stopped(import) && !import->result->case_count)
-		import_refuse_empty(import);
+	if (!building_stopped(import) && !import->result->case_count) {
+		struct text names = TEXT_EMPTY;
+		const char *name;
+		json_t *value;
+
+		json_object_foreach(import->left_out, name, value)
+			text_addf(&names, "%s%s", names.length ? ", " : "; left out: ", name);
+		building_error(import, "the file has no values of the format %s%.300s%s%.200s",
+			       import->format->name, names.data ? names.data : "",
+			       import->failure ? "; a program failed: " : "",
+			       import->failure ? import->failure : "");
+		text_release(&names);
+	}
 	if (!building_stopped(import)) {
 		building_finish(import);
 		if (result_check(import->result, &own) != STATUS_OK)
@@ -454,7 +440,12 @@ enum status import_text(struct result *result, const char *format, const char *f
 				  "--started: '%.60s' is not a time; write 2026-11-20T12:00:00Z",
 				  options->started);
 	}
-	import_name_result(result, file, text_hash(TEXT_HASH_START, text, length));
+	free(result->run_id);
+	/* The same file always gets the same id. */
+	result->run_id =
+		xasprintf("%016llx", (unsigned long long)text_hash(TEXT_HASH_START, text, length));
+	free(result->label);
+	result->label = text_harmless(strrchr(file, '/') ? strrchr(file, '/') + 1 : file);
 	if (!building_stopped(import))
 		import_read_text(import);
 	building_end(import);

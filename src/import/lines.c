@@ -278,18 +278,6 @@ void lines_take_gpu(struct import *import)
 	snprintf(import->gpus[number].uuid, sizeof(import->gpus[0].uuid), "%s", import->v[2]);
 }
 
-static void lines_follow_rule(struct import *import, const struct import_rule *rule)
-{
-	if (rule->fact)
-		building_fact(import, rule->fact, import->v[0]);
-	if (rule->bytes == sizeof(bool))
-		*((bool *)import->state + rule->offset) = true;
-	else if (rule->bytes)
-		snprintf((char *)import->state + rule->offset, rule->bytes, "%s", import->v[0]);
-	if (rule->take)
-		rule->take(import);
-}
-
 void import_lines(struct import *import, const struct import_rule *rules)
 {
 	struct line_reader r = { .at = import->text, .end = import->text + import->length };
@@ -305,11 +293,20 @@ void import_lines(struct import *import, const struct import_rule *rules)
 		if (!import->failure && *line != '#' && !isdigit((unsigned char)*line) &&
 		    lines_is_failure(line))
 			import->failure = xasprintf("line %zu: %.200s", r.number, line);
-		for (const struct import_rule *rule = rules; *line && rule->pattern; rule++)
-			if (line_fits(line, rule->pattern, r.captured, captured)) {
-				lines_follow_rule(import, rule);
-				break;
-			}
+		for (const struct import_rule *rule = rules; *line && rule->pattern; rule++) {
+			if (!line_fits(line, rule->pattern, r.captured, captured))
+				continue;
+			if (rule->fact)
+				building_fact(import, rule->fact, captured[0]);
+			if (rule->bytes == sizeof(bool))
+				*((bool *)import->state + rule->offset) = true;
+			else if (rule->bytes)
+				snprintf((char *)import->state + rule->offset, rule->bytes, "%s",
+					 captured[0]);
+			if (rule->take)
+				rule->take(import);
+			break;
+		}
 	}
 	import->line = 0;
 	import->v = NULL;
@@ -446,6 +443,15 @@ bool lines_real(const char *text, double *value)
 
 	*value = strtod(text, &end);
 	return end != text && !*end && isfinite(*value);
+}
+
+double lines_number(struct import *import, const char *text, const char *what)
+{
+	double value = (double)NAN;
+
+	if (!lines_real(text, &value))
+		building_error(import, "expected %s, not '%.40s'", what, text);
+	return value;
 }
 
 double lines_half_digit(const char *text)

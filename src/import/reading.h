@@ -9,6 +9,7 @@
 #define GPUPROOF_IMPORT_READING_H
 
 #include <jansson.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -45,7 +46,7 @@ struct import {
 		char name[128], uuid[64], pci[32];
 	} gpus[IMPORT_GPUS];
 	const json_t *root;  /* of the document that is read */
-	json_t *ids;         /* id: index, of the cases that building_named() has seen */
+	json_t *ids;         /* id: index, of the cases */
 	json_t *device_keys; /* identity of a device: its index */
 	json_t *left_out;    /* names, in the order of first use */
 	char **hosts;        /* for each device; "": unknown */
@@ -92,22 +93,32 @@ size_t building_gpu(struct import *import, size_t number);
 /* The backend of a GPU with this name: "cuda" unless another vendor made it. */
 const char *building_backend(const char *name);
 
+/* A parameter of a case: a word, or a number in a base unit. NULL and NaN leave it out. */
+struct import_parameter {
+	const char *name, *word;
+	double number;
+	const char *unit; /* of a number */
+};
+#define WORD(name_, word_)                                              \
+	{                                                               \
+		.name = (name_), .word = (word_), .number = (double)NAN \
+	}
+#define BYTES(name_, bytes_)                                     \
+	{                                                        \
+		.name = (name_), .number = (bytes_), .unit = "B" \
+	}
+#define NUMBER(name_, number_)                                    \
+	{                                                         \
+		.name = (name_), .number = (number_), .unit = "1" \
+	}
+#define PARAMETERS(...) ((const struct import_parameter[]){ __VA_ARGS__, { 0 } })
 /*
- * Adds a case on devices (indices; the first one is the case's device). The caller adds parameters,
- * then building_named() sets its id, then metrics. `words` are its first parameters: alternating
- * names and values, NULL-terminated. Valid until the next call. Too many cases are an error.
+ * The case on devices (indices; the first one is the case's device) with these parameters. The
+ * first call with them adds it, later calls return it again. Valid until the next call. Too many
+ * cases are an error.
  */
 struct case_result *building_case(struct import *import, const char *suite, const size_t *devices,
-				  size_t count, const char *const *words);
-#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL, NULL })
-void building_word(struct case_result *c, const char *name, const char *word);
-void building_bytes(struct case_result *c, const char *name, double bytes);
-void building_number(struct case_result *c, const char *name, double number);
-/*
- * Sets the id of the last case. If an earlier case has this id, removes the last one and returns
- * the earlier one; else returns `c`.
- */
-struct case_result *building_named(struct import *import, struct case_result *c);
+				  size_t count, const struct import_parameter *parameters);
 /*
  * Adds a metric; the first one is the headline. Lower is better for "s", higher for a unit per
  * second. Ignores NaN. Repeated values of a metric are samples, and their median becomes the
@@ -165,6 +176,8 @@ int lines_column(const struct import *import, const char *name, int nth);
 char *lines_cell(const struct import *import, const char *name, int nth);
 /* Parses `text` as a number; false if anything follows the number. */
 bool lines_real(const char *text, double *value);
+/* The same; a text that is not a number is an error: "expected <what>, not 'abc'". */
+double lines_number(struct import *import, const char *text, const char *what);
 /* Half a unit of the last digit of a number as text: 0.005 of "1.25". */
 double lines_half_digit(const char *text);
 

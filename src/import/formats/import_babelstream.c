@@ -204,12 +204,11 @@ static void babelstream_add_case(struct import *import, struct babelstream *b,
 
 	babelstream_find_device(import, b);
 	c = building_case(import, "stream", &b->device, 1,
-			  WORDS("operation", o->name, "precision",
-				b->element_bytes == 8 ? "fp64" : "fp32"));
-	building_bytes(c, "size", b->array_bytes);
-	if (b->passes)
+			  PARAMETERS(WORD("operation", o->name),
+				     WORD("precision", b->element_bytes == 8 ? "fp64" : "fp32"),
+				     BYTES("size", b->array_bytes)));
+	if (b->passes && !*c->notes)
 		building_note(c, "The value is the fastest of %zu passes.", b->passes);
-	c = building_named(import, c);
 	building_metric(c, "stream.bandwidth", "B/s", rate);
 	building_metric(c, "stream.time", "s", shortest);
 	babelstream_fail_case(b, c);
@@ -271,23 +270,11 @@ static void babelstream_take_row(struct import *import, struct babelstream *b)
 	babelstream_add_case(import, b, o, rate, shortest);
 }
 
-/* Reads the set-up from a CSV row; the text form prints it before its table. */
-static void babelstream_read_csv_setup(struct import *import, struct babelstream *b)
-{
-	double passes, elements = babelstream_number(import, "n_elements");
-
-	if (!lines_real(lines_cell(import, "sizeof", 0), &b->element_bytes))
-		b->element_bytes = 0;
-	b->array_bytes = elements * b->element_bytes;
-	if (lines_real(lines_cell(import, "num_times", 0), &passes) && passes > 0 && passes < 1e9)
-		b->passes = (size_t)passes;
-}
-
 static void babelstream_take_line(struct import *import)
 {
 	struct babelstream *b = import->state;
 	size_t count;
-	double rate;
+	double rate, passes;
 
 	if (!b->began)
 		return;
@@ -301,8 +288,15 @@ static void babelstream_take_line(struct import *import)
 			       count);
 		return;
 	}
-	if (b->separator == ',')
-		babelstream_read_csv_setup(import, b);
+	/* The text form prints the set-up before its table. */
+	if (b->separator == ',') {
+		if (!lines_real(lines_cell(import, "sizeof", 0), &b->element_bytes))
+			b->element_bytes = 0;
+		b->array_bytes = babelstream_number(import, "n_elements") * b->element_bytes;
+		if (lines_real(lines_cell(import, "num_times", 0), &passes) && passes > 0 &&
+		    passes < 1e9)
+			b->passes = (size_t)passes;
+	}
 	babelstream_take_row(import, b);
 }
 

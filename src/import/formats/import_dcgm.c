@@ -82,11 +82,11 @@ static void add_dcgm_case(struct import *import, const char *test, const json_t 
 			  const char *status)
 {
 	size_t devices[64], count = find_dcgm_devices(import, result, devices, ARRAY_SIZE(devices));
-	struct case_result *c = building_case(import, "dcgm", devices, count, WORDS("test", test));
+	struct case_result *c =
+		building_case(import, "dcgm", devices, count, PARAMETERS(WORD("test", test)));
 	const char *words = dcgm_words(json_object_get(result, "warnings"));
 	const char *info = dcgm_words(json_object_get(result, "info"));
 
-	c = building_named(import, c);
 	if (*words && *info)
 		building_left_out(import, "additional information of tests");
 	words = *words ? words : info;

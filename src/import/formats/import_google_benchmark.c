@@ -106,37 +106,27 @@ static void google_benchmark_read_figures(struct import *import, const json_t *b
 		import_json_error(import, benchmark, "time_unit", "expected ns, us, ms or s");
 }
 
-/* family_index distinguishes benchmarks of the same name that are not repetitions. */
-static bool google_benchmark_is_other_family(struct gbench *g, const char *name, double family)
-{
-	const json_t *first = json_object_get(g->seen, name);
-
-	if (!isfinite(family))
-		return false;
-	if (!first)
-		json_object_set_new(g->seen, name, json_real(family));
-	return first && json_real_value(first) != family;
-}
-
 static void google_benchmark_add(struct import *import, const json_t *benchmark, const char *run)
 {
 	struct gbench *g = import->state;
 	const char *label = import_json_string(benchmark, "label"), *name;
 	double family = import_json_figure(json_object_get(benchmark, "family_index"));
-	struct case_result *c =
-		building_case(import, "benchmark", &g->device, 1, WORDS("name", run));
+	const json_t *first = json_object_get(g->seen, run);
+	/* Distinguishes benchmarks of the same name that are not repetitions. */
+	bool other = isfinite(family) && first && json_real_value(first) != family;
 	char word[32];
+	struct case_result *c;
 	json_t *value;
 
-	if (google_benchmark_is_other_family(g, run, family)) {
-		snprintf(word, sizeof(word), "family %.0f", family);
-		building_word(c, "family", word);
-	}
-	if (*label) {
+	if (isfinite(family) && !first)
+		json_object_set_new(g->seen, run, json_real(family));
+	snprintf(word, sizeof(word), "family %.0f", family);
+	c = building_case(import, "benchmark", &g->device, 1,
+			  PARAMETERS(WORD("name", run), WORD("family", other ? word : NULL)));
+	if (*label && !*c->notes) {
 		free(c->notes);
 		c->notes = text_harmless(label);
 	}
-	c = building_named(import, c);
 	json_object_foreach((json_t *)(uintptr_t)benchmark, name, value)
 	{
 		snprintf(word, sizeof(word), ",%.29s,", name);

@@ -102,11 +102,11 @@ static void gpu_burn_add(struct import *import, const struct burner *b, size_t i
 {
 	const struct burned *g = &b->gpus[i];
 	size_t device = building_gpu(import, i + b->first);
-	struct case_result *c = building_case(import, "burn", &device, 1,
-					      WORDS("tool", "gpu-burn", "load",
-						    *b->precision ? b->precision : "fp32"));
+	struct case_result *c =
+		building_case(import, "burn", &device, 1,
+			      PARAMETERS(WORD("tool", "gpu-burn"),
+					 WORD("load", *b->precision ? b->precision : "fp32")));
 
-	c = building_named(import, c);
 	for (size_t k = 0; k < g->count; k++)
 		building_metric(c, "burn.throughput", "FLOP/s", g->rates[k]);
 	if (g->hottest)

@@ -34,11 +34,11 @@ static struct case_result *gpu_fryer_case(struct import *import)
 	struct fryer *f = import->state;
 	size_t number = strtoul(import->v[0], NULL, 10) % IMPORT_GPUS;
 	size_t device = building_gpu(import, number);
-	struct case_result *c = building_case(import, "burn", &device, 1,
-					      WORDS("tool", "gpu-fryer", "load",
-						    *f->precision ? f->precision : "unknown"));
+	struct case_result *c =
+		building_case(import, "burn", &device, 1,
+			      PARAMETERS(WORD("tool", "gpu-fryer"),
+					 WORD("load", *f->precision ? f->precision : "unknown")));
 
-	c = building_named(import, c);
 	f->last = (size_t)(c - import->result->cases);
 	f->last_gpu = number;
 	f->has_last = true;

@@ -58,11 +58,10 @@ static void mamf_finder_add_rate(struct import *import, const char *shape, const
 	else
 		snprintf(size, sizeof(size), "%ux%ux%u", x, y, z);
 	c = building_case(import, "matmul", &device, 1,
-			  WORDS("precision", *m->precision ? m->precision : "unknown", "size", size,
-				"implementation", "pytorch", "load", load));
-	c = building_named(import, c);
-	if (!lines_real(rate, &tflops))
-		building_error(import, "expected a rate, not '%.20s'", rate);
+			  PARAMETERS(WORD("precision", *m->precision ? m->precision : "unknown"),
+				     WORD("size", size), WORD("implementation", "pytorch"),
+				     WORD("load", load)));
+	tflops = lines_number(import, rate, "a rate");
 	building_metric(c, "matmul.throughput", "FLOP/s", tflops * 1e12);
 	if (tflops <= 0)
 		import_failed(c, "mamf-finder measured 0 TFLOPS");

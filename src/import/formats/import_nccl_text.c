@@ -208,18 +208,6 @@ static bool nccl_text_is_whole_number(const char *word)
 	return *word && strspn(word, "0123456789") == strlen(word);
 }
 
-/* In a complete row, any word may be a type. */
-static bool nccl_text_is_type(const char *word)
-{
-	static const char *const types[] = { "int",    "uint", "half", "float", "double",
-					     "bfloat", "f8e",  "fp8",  "char" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		if (text_starts_with(word, types[i]))
-			return true;
-	return false;
-}
-
 /*
  * Assigns fields to columns. Old versions print blanks for an operation that does not apply, and a
  * test measured only in place leaves the other columns empty. False: the row is incomplete.
@@ -369,8 +357,11 @@ static void nccl_text_read_command(struct nccl_log *log, const char *text)
 
 static void nccl_text_take_other(struct import *import)
 {
+	static const char *const types[] = { "int",    "uint", "half", "float", "double",
+					     "bfloat", "f8e",  "fp8",  "char" };
 	struct nccl_log *log = import->state;
 	char *text = import->v[0], **fields = import->fields;
+	bool row = false;
 	size_t count;
 
 	nccl_text_read_command(log, text);
@@ -378,10 +369,13 @@ static void nccl_text_take_other(struct import *import)
 	if (nccl_text_read_failure(import, text) || !isdigit((unsigned char)*text))
 		return;
 	count = lines_row(import, text, ' ', IMPORT_FIELDS);
-	if (count >= 3 && nccl_text_is_whole_number(fields[0]) &&
-	    nccl_text_is_whole_number(fields[1]) &&
-	    (nccl_text_is_type(fields[2]) ||
-	     (count == log->words && isalpha((unsigned char)*fields[2]))))
+	if (count < 3 || !nccl_text_is_whole_number(fields[0]) ||
+	    !nccl_text_is_whole_number(fields[1]))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(types) && !row; i++)
+		row = text_starts_with(fields[2], types[i]);
+	/* In a complete row, any word may be a type. */
+	if (row || (count == log->words && isalpha((unsigned char)*fields[2])))
 		nccl_text_read_row(import, log);
 }
 

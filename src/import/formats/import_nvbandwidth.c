@@ -178,6 +178,7 @@ static void nvbandwidth_add_cell(struct import *import, const struct nvb_test *t
 {
 	bool latency = test->metric && strcmp(test->metric, "transfer.latency") == 0;
 	const struct nvb *n = import->state;
+	bool several = text_starts_with(n->test, SEVERAL_NODES);
 	size_t *used = xcalloc(n->device_count + 1, sizeof(*used)), count = 0;
 	struct case_result *c;
 
@@ -187,18 +188,15 @@ static void nvbandwidth_add_cell(struct import *import, const struct nvb_test *t
 	for (size_t i = 0; test->shape == FIRST && i < n->device_count; i++)
 		if (i != column)
 			used[count++] = n->devices[i];
-	c = building_case(import, "transfer", used, count, WORDS("direction", test->direction));
+	c = building_case(import, "transfer", used, count,
+			  PARAMETERS(WORD("direction", test->direction),
+				     WORD("engine",
+					  strcmp(engine, "ce") != 0 && !latency ? engine : NULL),
+				     WORD("memory", test->memory ? "pinned" : NULL),
+				     WORD("access", test->access ? "on" : NULL),
+				     WORD("scope", several ? "results of several nodes" : NULL),
+				     BYTES("size", latency ? LATENCY_BYTES : BUFFER_BYTES)));
 	free(used);
-	if (strcmp(engine, "ce") != 0 && !latency)
-		building_word(c, "engine", engine);
-	if (test->memory)
-		building_word(c, "memory", "pinned");
-	if (test->access)
-		building_word(c, "access", "on");
-	if (text_starts_with(n->test, SEVERAL_NODES))
-		building_word(c, "scope", "results of several nodes");
-	building_bytes(c, "size", latency ? LATENCY_BYTES : BUFFER_BYTES);
-	c = building_named(import, c);
 	building_metric(c, test->metric ? test->metric : "transfer.bandwidth",
 			latency ? "s" : "B/s", value * (latency ? NS : GB));
 	if (value == 0)
@@ -249,8 +247,8 @@ static void nvbandwidth_add_failure(struct import *import, const char *test, con
 	struct case_result *c;
 
 	nvbandwidth_has_device(import, 0, true);
-	c = building_case(import, "transfer", &n->devices[0], 1, WORDS("test", test));
-	import_broken(building_named(import, c), "nvbandwidth reports: %s", reason);
+	c = building_case(import, "transfer", &n->devices[0], 1, PARAMETERS(WORD("test", test)));
+	import_broken(c, "nvbandwidth reports: %s", reason);
 }
 
 static void nvbandwidth_add_number(struct nvb *n, double value)

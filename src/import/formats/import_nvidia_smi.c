@@ -112,46 +112,35 @@ static void nvidia_smi_add_row(struct import *import)
 					 .serial =
 						 nvidia_smi_cell(import, "serial", "gpu_serial") };
 	size_t device = building_device(import, &d);
-	struct case_result *c = building_case(import, "monitor", &device, 1, NULL);
+	struct case_result *c = building_case(import, "monitor", &device, 1, PARAMETERS({ 0 }));
 
-	c = building_named(import, c);
 	building_started(import, lines_cell(import, "timestamp", 0));
 	building_fact(import, "driver", lines_cell(import, "driver_version", 0));
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		nvidia_smi_read_cell(c, &columns[i], lines_cell(import, columns[i].name, 0));
 }
 
-/* A heading has known columns that are no faults: two, or it has only one column. */
-static bool nvidia_smi_is_heading(const struct import *import)
+static void nvidia_smi_take_line(struct import *import)
 {
-	size_t known = 0;
+	char *line = xstrdup(import->v[0]);
+	size_t count = lines_row(import, import->v[0], ',', IMPORT_FIELDS), known = 0;
 
-	for (size_t i = 0; i < import->field_count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct smi_column *column = nvidia_smi_column_named(import->fields[i]);
 
 		known += column && !column->fault;
 	}
-	return known >= 2 || (known && import->field_count == 1);
-}
+	/* A heading has known columns that are no faults: two, or it has only one column. */
+	if (known >= 2 || (known && count == 1)) {
+		lines_heading(import, line, ',');
+		for (size_t i = 0; i < import->column_count; i++) {
+			char *name = import->columns[i];
 
-static void nvidia_smi_set_heading(struct import *import, const char *line)
-{
-	lines_heading(import, line, ',');
-	for (size_t i = 0; i < import->column_count; i++) {
-		import->columns[i][nvidia_smi_name_length(import->columns[i])] = '\0';
-		if (!nvidia_smi_column_named(import->columns[i]))
-			building_left_out(import, "column %s", import->columns[i]);
-	}
-}
-
-static void nvidia_smi_take_line(struct import *import)
-{
-	char *line = xstrdup(import->v[0]);
-	size_t count = lines_row(import, import->v[0], ',', IMPORT_FIELDS);
-
-	if (nvidia_smi_is_heading(import))
-		nvidia_smi_set_heading(import, line);
-	else if (count == import->column_count)
+			name[nvidia_smi_name_length(name)] = '\0';
+			if (!nvidia_smi_column_named(name))
+				building_left_out(import, "column %s", name);
+		}
+	} else if (count == import->column_count)
 		nvidia_smi_add_row(import);
 	else if (count > 1 && import->column_count) /* not the output of another program */
 		building_error(import, "expected the %zu columns of the heading, not %zu",

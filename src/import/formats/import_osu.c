@@ -109,9 +109,9 @@ static void take_osu_row(struct import *import)
 		return;
 	find_osu_devices(import, o);
 	c = building_case(import, "mpi", o->devices, 1 + o->pair,
-			  WORDS("test", o->test, "buffers", *o->buffers ? o->buffers : NULL));
-	building_bytes(c, "size", strtod(import->v[0], NULL));
-	c = building_named(import, c);
+			  PARAMETERS(WORD("test", o->test),
+				     WORD("buffers", *o->buffers ? o->buffers : NULL),
+				     BYTES("size", strtod(import->v[0], NULL))));
 	for (size_t i = 0; i < count; i++) {
 		const char *field = import->fields[i];
 

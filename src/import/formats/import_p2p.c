@@ -61,13 +61,12 @@ static void add_p2p(struct import *import, size_t row, size_t column, double val
 	};
 	const struct p2p *p = import->state;
 	const size_t devices[] = { building_gpu(import, row), building_gpu(import, column) };
-	struct case_result *c =
-		building_case(import, "transfer", devices, row == column ? 1 : 2,
-			      WORDS("tool", "p2pBandwidthLatencyTest", "direction",
-				    directions[p->both][row == column ? 0 : 1 + p->reads], "access",
-				    p->access ? "on" : "off"));
+	struct case_result *c = building_case(
+		import, "transfer", devices, row == column ? 1 : 2,
+		PARAMETERS(WORD("tool", "p2pBandwidthLatencyTest"),
+			   WORD("direction", directions[p->both][row == column ? 0 : 1 + p->reads]),
+			   WORD("access", p->access ? "on" : "off")));
 
-	c = building_named(import, c);
 	if (p->latency)
 		building_metric(c, "transfer.latency", "s", value * 1e-6);
 	else
@@ -80,7 +79,6 @@ static void take_p2p_row(struct import *import)
 {
 	struct p2p *p = import->state;
 	size_t row = strtoul(import->v[0], NULL, 10), count;
-	double value;
 
 	if (!p->columns)
 		return;
@@ -92,9 +90,7 @@ static void take_p2p_row(struct import *import)
 	for (size_t i = 0; i < count && !building_stopped(import); i++) {
 		if (strcmp(import->fields[i], "N/A") == 0)
 			continue;
-		if (!lines_real(import->fields[i], &value))
-			building_error(import, "expected a number, not '%.40s'", import->fields[i]);
-		add_p2p(import, row, i, value);
+		add_p2p(import, row, i, lines_number(import, import->fields[i], "a number"));
 	}
 }
 

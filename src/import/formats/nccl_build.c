@@ -351,12 +351,6 @@ static void nccl_build_check_row(struct import *import, const struct nccl_test *
 		building_error_at(import, row->line, "%s", message);
 }
 
-/* As in suites/collective.c, leaves out parameters that do not apply to the operation. */
-static bool nccl_build_collective_reduces(const struct nccl_collective *c)
-{
-	return strstr(c->ours, "reduce") != NULL;
-}
-
 static const char *nccl_build_type_name(const char *theirs)
 {
 	static const char *const types[][2] = {
@@ -370,17 +364,6 @@ static const char *nccl_build_type_name(const char *theirs)
 	return theirs;
 }
 
-/* nccl-tests before 2.11 print the largest error and count errors above these bounds. */
-static double nccl_build_largest_error(const char *type, size_t ranks)
-{
-	double one = strcmp(type, "half") == 0     ? 1e-2
-		     : strcmp(type, "float") == 0  ? 1e-5
-		     : strcmp(type, "double") == 0 ? 1e-12
-						   : 0;
-
-	return one * (double)(ranks > 1 ? ranks - 1 : 1);
-}
-
 /* Columns that differ between the rows of a collective become parameters. */
 struct variety {
 	const char *type; /* of the first row; NULL: no row yet */
@@ -388,48 +371,42 @@ struct variety {
 	bool types, roots, operations;
 };
 
-static void nccl_build_note_variety(struct variety *v, const struct nccl_row *row)
-{
-	if (!v->type) {
-		v->type = row->type;
-		v->root = row->root;
-	}
-	v->types |= strcmp(v->type, row->type) != 0;
-	v->roots |= v->root != row->root || row->root > 0;
-	v->operations |= *row->operation && strcmp(row->operation, "sum") != 0 &&
-			 strcmp(row->operation, "none") != 0;
-}
-
 static struct case_result *nccl_build_row_case(struct import *import, const struct nccl_test *t,
 					       const struct nccl_row *row, const struct variety *v)
 {
 	const char *ours = t->collective->ours;
-	struct case_result *c = building_case(import, "collective", t->devices, t->count, NULL);
+	bool reduces = strstr(ours, "reduce");
+	struct case_result *c;
 	bool placed = strcmp(ours, "broadcast") != 0 && strcmp(ours, "send_recv") != 0 &&
 		      strcmp(ours, "all_to_all") != 0;
 
-	building_number(c, "devices", (double)t->count);
-	building_word(c, "operation", ours);
-	if (nccl_build_collective_reduces(t->collective))
-		building_word(c, "precision", nccl_build_type_name(row->type));
-	else if (v->types)
-		building_word(c, "type", nccl_build_type_name(row->type));
-	if (v->operations && nccl_build_collective_reduces(t->collective))
-		building_word(c, "reduction", row->operation);
-	if (v->roots)
-		building_number(c, "root", row->root);
-	if (placed || row->in_place)
-		building_word(c, "placement", row->in_place ? "in_place" : "out_of_place");
-	building_bytes(c, "size", row->bytes);
-	if (t->groups > 1)
+	/* As in suites/collective.c, leaves out parameters that do not apply to the operation. */
+	c = building_case(
+		import, "collective", t->devices, t->count,
+		PARAMETERS(NUMBER("devices", (double)t->count), WORD("operation", ours),
+			   WORD(reduces ? "precision" : "type",
+				reduces || v->types ? nccl_build_type_name(row->type) : NULL),
+			   WORD("reduction", v->operations && reduces ? row->operation : NULL),
+			   NUMBER("root", v->roots ? row->root : (double)NAN),
+			   WORD("placement", !placed && !row->in_place ? NULL
+					     : row->in_place           ? "in_place"
+								       : "out_of_place"),
+			   BYTES("size", row->bytes)));
+	if (t->groups > 1 && !*c->notes)
 		case_result_note(c, "Several groups of ranks ran at the same time; these values "
 				    "are from the group of rank 0.");
-	return building_named(import, c);
+	return c;
 }
 
 static void nccl_build_row(struct import *import, struct nccl_test *t, const struct nccl_row *row,
 			   const struct variety *v)
 {
+	/* nccl-tests before 2.11 print the largest error and count errors above these bounds. */
+	double bound = (strcmp(row->type, "half") == 0     ? 1e-2
+			: strcmp(row->type, "float") == 0  ? 1e-5
+			: strcmp(row->type, "double") == 0 ? 1e-12
+							   : 0) *
+		       (double)(t->count > 1 ? t->count - 1 : 1);
 	struct case_result *c;
 
 	nccl_build_check_row(import, t, row);
@@ -444,7 +421,7 @@ static void nccl_build_row(struct import *import, struct nccl_test *t, const str
 	building_metric(c, "collective.time", "s", row->time_us * 1e-6);
 	if (row->counted && row->wrong > 0)
 		import_failed(c, "%.0f wrong elements", row->wrong);
-	else if (!row->counted && row->wrong > nccl_build_largest_error(row->type, t->count))
+	else if (!row->counted && row->wrong > bound)
 		import_failed(c, "wrong elements; the largest error is %g", row->wrong);
 	else
 		return;
@@ -459,9 +436,17 @@ static void nccl_build_rows(struct import *import)
 
 	for (size_t i = 0; i < file->row_count; i++) {
 		const struct nccl_row *row = &file->rows[i];
+		struct variety *v =
+			&varieties[file->tests[row->test].collective - nccl_collectives];
 
-		nccl_build_note_variety(
-			&varieties[file->tests[row->test].collective - nccl_collectives], row);
+		if (!v->type) {
+			v->type = row->type;
+			v->root = row->root;
+		}
+		v->types |= strcmp(v->type, row->type) != 0;
+		v->roots |= v->root != row->root || row->root > 0;
+		v->operations |= *row->operation && strcmp(row->operation, "sum") != 0 &&
+				 strcmp(row->operation, "none") != 0;
 	}
 	for (size_t i = 0; i < file->row_count && !building_stopped(import); i++) {
 		const struct nccl_row *row = &file->rows[i];
@@ -494,37 +479,36 @@ static void nccl_build_add_verdict(struct import *import, const struct nccl_test
 		return;
 	}
 	c = building_case(import, "collective", t->count ? t->devices : &device,
-			  t->count ? t->count : 1, NULL);
-	building_number(c, "devices", (double)t->count);
-	building_word(c, "operation",
-		      !t->collective        ? "unknown"
-		      : t->collective->ours ? t->collective->ours
-					    : t->collective->theirs);
-	c = building_named(import, c);
+			  t->count ? t->count : 1,
+			  PARAMETERS(NUMBER("devices", (double)t->count),
+				     WORD("operation", !t->collective ? "unknown"
+						       : t->collective->ours
+							       ? t->collective->ours
+							       : t->collective->theirs)));
 	if (t->broken)
 		import_broken(c, "nccl-tests reports: %s", t->broken);
 	else
 		import_failed(c, "nccl-tests reports: %s", t->failed);
 }
 
-/* Rejects a test without figures, with the tool's own message. */
-static void nccl_build_check_empty(struct import *import, const struct nccl_test *t)
-{
-	if (t->broken)
-		building_error_at(import, t->line,
-				  "the test has no values, because it ended with \"%.300s\"",
-				  t->broken);
-	else if (!t->concluded && !t->rows)
-		building_error_at(import, t->line,
-				  "the test has no values, because it ended before its first row");
-}
-
 void nccl_build(struct import *import)
 {
 	struct nccl_file *file = import->state;
 
-	for (size_t i = 0; !file->row_count && i < file->test_count; i++)
-		nccl_build_check_empty(import, &file->tests[i]);
+	/* Rejects a file without figures, with the tool's own message. */
+	for (size_t i = 0; !file->row_count && i < file->test_count; i++) {
+		const struct nccl_test *t = &file->tests[i];
+
+		if (t->broken)
+			building_error_at(import, t->line,
+					  "the test has no values, because it ended with "
+					  "\"%.300s\"",
+					  t->broken);
+		else if (!t->concluded && !t->rows)
+			building_error_at(import, t->line,
+					  "the test has no values, because it ended before its "
+					  "first row");
+	}
 	for (size_t i = 0; !building_stopped(import) && i < file->test_count; i++)
 		nccl_build_find_devices(import, &file->tests[i]);
 	for (size_t i = 0; !building_stopped(import) && i < file->test_count; i++)
