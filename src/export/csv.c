@@ -18,15 +18,6 @@ struct csv_columns {
 	const struct verdict_check **checks; /* checks of the judgement, sorted by case */
 };
 
-static void csv_add_column(struct csv_columns *columns, const char *name)
-{
-	for (size_t i = 0; i < columns->count; i++)
-		if (strcmp(columns->names[i], name) == 0)
-			return;
-	ARRAY_GROW(columns->names, columns->count, columns->capacity);
-	columns->names[columns->count++] = name;
-}
-
 static void csv_add_cells(struct text *out, const char *const *cells, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -77,19 +68,6 @@ static int csv_by_case(const void *left, const void *right)
 	return strcmp((*a)->case_id, (*b)->case_id);
 }
 
-/* Sorts the checks by case: a fleet has 600,000 of each. The caller frees the array. */
-static const struct verdict_check **csv_sorted_checks(const struct verdicts *verdicts)
-{
-	size_t count = verdicts ? verdicts->count : 0;
-	const struct verdict_check **out = xcalloc(count + 1, sizeof(*out));
-
-	for (size_t i = 0; i < count; i++)
-		out[i] = &verdicts->checks[i];
-	if (count)
-		qsort(out, count, sizeof(*out), csv_by_case);
-	return out;
-}
-
 /* Worst verdict on a metric of a case; on the case itself if `metric` is NULL. */
 static const char *csv_verdict_on(const struct verdict_check **checks, size_t count, const char *id,
 				  const char *metric)
@@ -122,18 +100,17 @@ static const char *csv_verdict_on(const struct verdict_check **checks, size_t co
 	return word;
 }
 
-static void csv_add_row(const struct export_input *input, struct text *out,
-			const struct csv_columns *columns, const struct case_result *c,
-			const struct metric_value *m)
+static void csv_add_row(const struct result *r, struct text *out, const struct csv_columns *columns,
+			const struct case_result *c, const struct metric_value *m)
 {
-	csv_add_case(out, input->result, c);
+	csv_add_case(out, r, c);
 	if (m)
 		csv_add_metric(out, c, m);
 	else
 		text_add(out, ",,,,,,,,,");
-	if (input->result->judgement) {
+	if (r->judgement) {
 		text_add_char(out, ',');
-		escape_csv(out, csv_verdict_on(columns->checks, input->result->judgement->count,
+		escape_csv(out, csv_verdict_on(columns->checks, r->judgement->count,
 					       export_string(c->id), m ? m->name : NULL));
 	}
 	for (size_t i = 0; i < columns->count; i++) {
@@ -148,17 +125,32 @@ static void csv_add_row(const struct export_input *input, struct text *out,
 	text_add(out, LINE_END);
 }
 
-static void write_csv(const struct export_input *input, struct text *out)
+static void write_csv(const struct result *r, struct text *out)
 {
+	size_t checks = r->judgement ? r->judgement->count : 0;
 	struct csv_columns columns = { 0 };
 
-	for (size_t i = 0; i < input->result->case_count; i++)
-		for (size_t j = 0; j < input->result->cases[i].parameter_count; j++)
-			csv_add_column(&columns, input->result->cases[i].parameters[j].name);
-	columns.checks = csv_sorted_checks(input->result->judgement);
+	for (size_t i = 0; i < r->case_count; i++)
+		for (size_t j = 0; j < r->cases[i].parameter_count; j++) {
+			const char *name = r->cases[i].parameters[j].name;
+			size_t k = 0;
+
+			while (k < columns.count && strcmp(columns.names[k], name) != 0)
+				k++;
+			if (k < columns.count)
+				continue;
+			ARRAY_GROW(columns.names, columns.count, columns.capacity);
+			columns.names[columns.count++] = name;
+		}
+	/* Sorts the checks by case: a fleet has 600,000 of each. */
+	columns.checks = xcalloc(checks + 1, sizeof(*columns.checks));
+	for (size_t i = 0; i < checks; i++)
+		columns.checks[i] = &r->judgement->checks[i];
+	if (checks)
+		qsort(columns.checks, checks, sizeof(*columns.checks), csv_by_case);
 	text_add(out, "run,run_label,started,host,case,suite,variant,device,devices,model,uuid,"
 		      "status,reason,metric,unit,better,headline,value,low,high,n,noisy,settled");
-	if (input->result->judgement)
+	if (r->judgement)
 		text_add(out, ",verdict");
 	for (size_t i = 0; i < columns.count; i++) {
 		char *name = xasprintf("parameter.%s", columns.names[i]);
@@ -168,13 +160,13 @@ static void write_csv(const struct export_input *input, struct text *out)
 		free(name);
 	}
 	text_add(out, LINE_END);
-	for (size_t i = 0; i < input->result->case_count; i++) {
-		const struct case_result *c = &input->result->cases[i];
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct case_result *c = &r->cases[i];
 
 		for (size_t j = 0; j < c->metric_count; j++)
-			csv_add_row(input, out, &columns, c, &c->metrics[j]);
+			csv_add_row(r, out, &columns, c, &c->metrics[j]);
 		if (!c->metric_count)
-			csv_add_row(input, out, &columns, c, NULL);
+			csv_add_row(r, out, &columns, c, NULL);
 	}
 	free(columns.names);
 	free(columns.checks);
@@ -196,14 +188,14 @@ static void csv_add_samples(struct text *out, const struct result *r, const stru
 	text_release(&prefix);
 }
 
-static void csv_write_samples(const struct export_input *input, struct text *out)
+static void csv_write_samples(const struct result *r, struct text *out)
 {
 	text_add(out, "run,case,device,series,unit,batch,index,value" LINE_END);
-	for (size_t i = 0; i < input->result->case_count; i++) {
-		const struct case_result *c = &input->result->cases[i];
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct case_result *c = &r->cases[i];
 
 		for (size_t j = 0; j < c->series_count; j++)
-			csv_add_samples(out, input->result, c, &c->series[j]);
+			csv_add_samples(out, r, c, &c->series[j]);
 	}
 }
 

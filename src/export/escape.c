@@ -5,29 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 #define REPLACEMENT "\xEF\xBF\xBD"
-
-/* Appends the next character of `s`; returns its length. */
-static size_t escape_add_plain(struct text *out, const char *s, size_t left, bool lines)
-{
-	size_t n = text_utf8_sequence(s, left);
-
-	if (*s == '\n' || *s == '\t')
-		text_add_char(out, (char)(lines ? *s : ' '));
-	else if (!n || text_is_harmful(s, n))
-		text_add(out, REPLACEMENT);
-	else
-		text_add_bytes(out, s, n);
-	return n ? n : 1;
-}
 
 char *escape_plain(const char *s, bool lines, size_t longest)
 {
 	struct text out = TEXT_EMPTY;
 	size_t length = s ? strlen(s) : 0, done = 0;
 
-	for (size_t characters = 0; done < length && characters < longest; characters++)
-		done += escape_add_plain(&out, s + done, length - done, lines);
+	for (size_t characters = 0; done < length && characters < longest; characters++) {
+		const char *at = s + done;
+		size_t n = text_utf8_sequence(at, length - done);
+
+		if (*at == '\n' || *at == '\t')
+			text_add_char(&out, (char)(lines ? *at : ' '));
+		else if (!n || text_is_harmful(at, n))
+			text_add(&out, REPLACEMENT);
+		else
+			text_add_bytes(&out, at, n);
+		done += n ? n : 1;
+	}
 	if (done < length)
 		text_addf(&out, "… (%zu bytes)", length);
 	return text_detach(&out);
@@ -75,26 +73,17 @@ void escape_xml_attribute(struct text *out, const char *s, size_t longest)
 	escape_add_xml(out, s, longest, true);
 }
 
-static bool escape_looks_like_formula(const char *s)
-{
-	/* The last four are the full-width forms, which some spreadsheets accept as well. */
-	static const char *const starts[] = {
-		"=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠"
-	};
-
-	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
-		if (text_starts_with(s, starts[i]))
-			return true;
-	return false;
-}
-
 void escape_csv(struct text *out, const char *s)
 {
+	/* The last four are the full-width forms, which some spreadsheets accept as well. */
+	static const char *const formulas[] = { "=",  "+",  "-",  "@",  "\t",
+						"\n", "＝", "＋", "－", "＠" };
 	char *plain = escape_plain(s, true, ESCAPE_ALL);
+	bool formula = false;
 
-	text_add_char(out, '"');
-	if (escape_looks_like_formula(plain))
-		text_add_char(out, '\'');
+	for (size_t i = 0; i < sizeof(formulas) / sizeof(*formulas); i++)
+		formula = formula || text_starts_with(plain, formulas[i]);
+	text_add(out, formula ? "\"'" : "\"");
 	for (const char *p = plain; *p; p++) {
 		if (*p == '"')
 			text_add_char(out, '"');
@@ -104,43 +93,33 @@ void escape_csv(struct text *out, const char *s)
 	free(plain);
 }
 
-static size_t escape_longest_run(const char *s, char c)
-{
-	size_t longest = 0, run = 0;
-
-	for (; *s; s++) {
-		run = *s == c ? run + 1 : 0;
-		longest = run > longest ? run : longest;
-	}
-	return longest;
-}
-
-static void escape_add_fence(struct text *out, size_t ticks)
-{
-	while (ticks--)
-		text_add_char(out, '`');
-}
-
 void escape_markdown(struct text *out, const char *s, size_t longest)
 {
-	char *plain = escape_plain(s, false, longest);
-	size_t ticks = escape_longest_run(plain, '`') + 1;
+	char *plain = escape_plain(s, false, longest), *fence;
+	size_t ticks = 1, run = 0;
 
 	if (!plain[strspn(plain, " ")]) {
 		text_add(out, "–");
 		free(plain);
 		return;
 	}
-	escape_add_fence(out, ticks);
-	text_add(out, ticks > 1 ? " " : "");
+	/* The fence is longer than any run of ticks within it. */
+	for (const char *p = plain; *p; p++) {
+		run = *p == '`' ? run + 1 : 0;
+		ticks = run >= ticks ? run + 1 : ticks;
+	}
+	fence = xmalloc(ticks + 1);
+	memset(fence, '`', ticks);
+	fence[ticks] = '\0';
+	text_addf(out, "%s%s", fence, ticks > 1 ? " " : "");
 	for (const char *p = plain; *p; p++) {
 		/* A table is split into cells before code spans are parsed. */
 		if (*p == '|')
 			text_add_char(out, '\\');
 		text_add_char(out, *p);
 	}
-	text_add(out, ticks > 1 ? " " : "");
-	escape_add_fence(out, ticks);
+	text_addf(out, "%s%s", ticks > 1 ? " " : "", fence);
+	free(fence);
 	free(plain);
 }
 

@@ -25,17 +25,6 @@ struct tar_header {
 
 _Static_assert(sizeof(struct tar_header) == TAR_BLOCK, "a header is one block");
 
-/* A hostile id must not escape from the folder in which it is unpacked. */
-static char *evidence_folder(const struct result *result)
-{
-	struct text out = TEXT_EMPTY;
-
-	text_add(&out, "evidence-");
-	for (const char *p = result->run_id ? result->run_id : ""; *p && out.length < 60; p++)
-		text_add_char(&out, isalnum((unsigned char)*p) ? *p : '-');
-	return text_detach(&out);
-}
-
 void evidence_begin(struct evidence *e, const struct result *result)
 {
 	const char *ended = result->finished && *result->finished ? result->finished
@@ -43,7 +32,13 @@ void evidence_begin(struct evidence *e, const struct result *result)
 								  : "";
 	double seconds = clock_parse_iso8601(ended);
 
-	*e = (struct evidence){ .folder = evidence_folder(result) };
+	struct text folder = TEXT_EMPTY;
+
+	/* A hostile id must not escape from the folder in which it is unpacked. */
+	text_add(&folder, "evidence-");
+	for (const char *p = result->run_id ? result->run_id : ""; *p && folder.length < 60; p++)
+		text_add_char(&folder, isalnum((unsigned char)*p) ? *p : '-');
+	*e = (struct evidence){ .folder = text_detach(&folder) };
 	e->seconds = isfinite(seconds) && seconds > 0 ? floor(seconds) : 0;
 }
 

@@ -41,9 +41,9 @@ void export_json(struct json_writer *w, struct text *out)
 }
 
 /* The document unchanged, or as --anonymise left it. */
-static void export_result_json(const struct export_input *input, struct text *out)
+static void export_result_json(const struct result *r, struct text *out)
 {
-	char *json = result_to_json(input->result);
+	char *json = result_to_json(r);
 
 	text_add(out, json);
 	free(json);

@@ -13,17 +13,14 @@
 #include "result/result.h"
 #include "result/verdict.h"
 
-struct export_input {
-	const struct result *result; /* with its judgement, if there is one */
-};
-
 struct exporter {
-	void (*write)(const struct export_input *input, struct text *out); /* appends to `out` */
+	/* Appends the result, with its judgement if there is one. */
+	void (*write)(const struct result *r, struct text *out);
 	/*
 	 * Why the result cannot be exported to this format; NULL: it can. Function NULL: every
 	 * result can.
 	 */
-	const char *(*refuse)(const struct export_input *input);
+	const char *(*refuse)(const struct result *r);
 };
 
 struct export_format {

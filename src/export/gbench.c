@@ -131,16 +131,16 @@ static void gbench_add_context(struct json_writer *w, const struct result *r)
 	writer_close(w, '}');
 }
 
-static void write_gbench(const struct export_input *input, struct text *out)
+static void write_gbench(const struct result *r, struct text *out)
 {
 	struct json_writer w = { .expand = 2 };
 
 	writer_open(&w, '{');
-	gbench_add_context(&w, input->result);
+	gbench_add_context(&w, r);
 	writer_key(&w, "benchmarks");
 	writer_open(&w, '[');
-	for (size_t i = 0; i < input->result->case_count; i++) {
-		const struct case_result *c = &input->result->cases[i];
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct case_result *c = &r->cases[i];
 		struct gbench_entry entry = { .c = c, .family = i, .suffix = "", .repetitions = 1 };
 		const struct series *s = gbench_times_of(c);
 

@@ -47,33 +47,32 @@ static void github_action_benchmark_add_metric(struct json_writer *w, const stru
 	free(extra);
 }
 
-static void github_action_benchmark_write_direction(const struct export_input *input,
-						    enum better better, struct text *out)
+static void github_action_benchmark_write_direction(const struct result *r, enum better better,
+						    struct text *out)
 {
 	struct json_writer w = { .expand = 1 };
 
 	writer_open(&w, '[');
-	for (size_t i = 0; i < input->result->case_count; i++) {
-		const struct case_result *c = &input->result->cases[i];
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct case_result *c = &r->cases[i];
 
 		for (size_t j = 0; c->status == CASE_OK && j < c->metric_count; j++)
 			if (c->metrics[j].headline && c->metrics[j].better == better &&
 			    isfinite(c->metrics[j].value))
-				github_action_benchmark_add_metric(&w, input->result, c,
-								   &c->metrics[j]);
+				github_action_benchmark_add_metric(&w, r, c, &c->metrics[j]);
 	}
 	writer_close(&w, ']');
 	export_json(&w, out);
 }
 
-static void github_action_write_bigger(const struct export_input *input, struct text *out)
+static void github_action_write_bigger(const struct result *r, struct text *out)
 {
-	github_action_benchmark_write_direction(input, BETTER_HIGHER, out);
+	github_action_benchmark_write_direction(r, BETTER_HIGHER, out);
 }
 
-static void github_action_write_smaller(const struct export_input *input, struct text *out)
+static void github_action_write_smaller(const struct result *r, struct text *out)
 {
-	github_action_benchmark_write_direction(input, BETTER_LOWER, out);
+	github_action_benchmark_write_direction(r, BETTER_LOWER, out);
 }
 
 const struct exporter export_github_action_bigger = { github_action_write_bigger, NULL };

@@ -50,24 +50,23 @@ static struct test *junit_add_test(struct tests *tests, const char *suite, char 
 	return test;
 }
 
-static void junit_add_metric(struct text *body, const struct metric_value *m, const char *unit)
-{
-	static const char *const better[] = { ", higher is better", ", lower is better", "" };
-	char value[64], low[64], high[64];
-
-	text_addf(body, "%s = %s", m->name, units_format(m->value, unit, value, sizeof(value)));
-	if (isfinite(m->low) && isfinite(m->high))
-		text_addf(body, " [%s, %s]", units_format(m->low, unit, low, sizeof(low)),
-			  units_format(m->high, unit, high, sizeof(high)));
-	text_addf(body, ", n = %zu%s\n", m->n, better[m->better]);
-}
-
 static char *junit_case_body(const struct result *r, const struct case_result *c)
 {
+	static const char *const better[] = { ", higher is better", ", lower is better", "" };
 	struct text body = TEXT_EMPTY;
 
-	for (size_t i = 0; i < c->metric_count; i++)
-		junit_add_metric(&body, &c->metrics[i], case_unit(c, &c->metrics[i]));
+	for (size_t i = 0; i < c->metric_count; i++) {
+		const struct metric_value *m = &c->metrics[i];
+		const char *unit = case_unit(c, m);
+		char value[64], low[64], high[64];
+
+		text_addf(&body, "%s = %s", m->name,
+			  units_format(m->value, unit, value, sizeof(value)));
+		if (isfinite(m->low) && isfinite(m->high))
+			text_addf(&body, " [%s, %s]", units_format(m->low, unit, low, sizeof(low)),
+				  units_format(m->high, unit, high, sizeof(high)));
+		text_addf(&body, ", n = %zu%s\n", m->n, better[m->better]);
+	}
 	for (size_t i = 0; i < c->device_count; i++) {
 		const struct device_info *d = result_device(r, c->devices[i]);
 
@@ -127,14 +126,6 @@ static void junit_add_completeness(struct tests *tests, const struct result *r)
 				 : NULL);
 }
 
-/* A skip that the limit does not allow does not pass, nor does a warning with --strict. */
-static enum outcome junit_outcome_of(const struct verdict_check *check)
-{
-	if (check->accepted)
-		return verdict_check_is_judged(check) ? PASSED : SKIPPED;
-	return check->verdict == VERDICT_FAIL || check->verdict == VERDICT_WARN ? FAILED : BROKEN;
-}
-
 static char *junit_check_name(const struct verdict_check *check)
 {
 	static const char *const words[] = {
@@ -175,8 +166,12 @@ static char *junit_check_body(const struct verdict_check *check)
 
 static void junit_add_check(struct tests *tests, const struct verdict_check *check)
 {
-	struct test *test =
-		junit_add_test(tests, "limits", junit_check_name(check), junit_outcome_of(check));
+	bool violated = check->verdict == VERDICT_FAIL || check->verdict == VERDICT_WARN;
+	/* A skip that the limit does not allow does not pass, nor does a warning with --strict. */
+	enum outcome outcome = !check->accepted                 ? (violated ? FAILED : BROKEN)
+			       : verdict_check_is_judged(check) ? PASSED
+								: SKIPPED;
+	struct test *test = junit_add_test(tests, "limits", junit_check_name(check), outcome);
 	char *numbers = verdict_check_numbers(check);
 
 	test->type = verdict_fields_name(check->verdict);
@@ -208,17 +203,6 @@ static void junit_add_promises(struct tests *tests, const struct device_judgemen
 	}
 }
 
-static char *junit_verdict_body(const struct verdicts *v)
-{
-	struct text body = TEXT_EMPTY;
-
-	text_addf(&body, "limits: %s\n", v->limits);
-	for (size_t i = 0; i < v->reason_count; i++)
-		text_addf(&body, "%s: %s %s\n", verdict_fields_name(v->reasons[i].verdict),
-			  v->reasons[i].text, v->reasons[i].remedy);
-	return text_detach(&body);
-}
-
 /* The verdict, as in every other output: no page is green without one. */
 static void junit_add_verdict(struct tests *tests, const struct verdicts *v)
 {
@@ -228,6 +212,7 @@ static void junit_add_verdict(struct tests *tests, const struct verdicts *v)
 					   : verdicts_exit_code(v) == 0         ? SKIPPED
 					   : v->overall == VERDICT_INCONCLUSIVE ? BROKEN
 										: FAILED);
+	struct text body = TEXT_EMPTY;
 
 	test->type = v && (verdicts_exit_code(v) || verdicts_accepted(v))
 			     ? verdict_fields_name(v->overall)
@@ -235,16 +220,12 @@ static void junit_add_verdict(struct tests *tests, const struct verdicts *v)
 	test->message = xstrdup(v ? v->sentence
 				  : "the result has no verdict; run with --check, or use gpuproof "
 				    "check RESULT -o FILE");
-	test->body = v ? junit_verdict_body(v) : xstrdup("");
-}
-
-static void junit_add_judgement(struct tests *tests, const struct verdicts *v)
-{
-	for (size_t i = 0; v && i < v->count; i++)
-		junit_add_check(tests, &v->checks[i]);
-	for (size_t i = 0; v && i < v->device_count; i++)
-		junit_add_promises(tests, &v->devices[i]);
-	junit_add_verdict(tests, v);
+	if (v)
+		text_addf(&body, "limits: %s\n", v->limits);
+	for (size_t i = 0; v && i < v->reason_count; i++)
+		text_addf(&body, "%s: %s %s\n", verdict_fields_name(v->reasons[i].verdict),
+			  v->reasons[i].text, v->reasons[i].remedy);
+	test->body = text_detach(&body);
 }
 
 static int junit_by_name(const void *a, const void *b)
@@ -256,22 +237,27 @@ static int junit_by_name(const void *a, const void *b)
 	return order ? order : (*p > *q) - (*p < *q);
 }
 
-static void junit_collect_tests(struct tests *tests, const struct export_input *input)
+static void junit_collect_tests(struct tests *tests, const struct result *r)
 {
+	const struct verdicts *v = r->judgement;
 	struct test **sorted;
 
-	junit_add_completeness(tests, input->result);
-	for (size_t i = 0; i < input->result->case_count; i++)
-		junit_add_case(tests, input->result, &input->result->cases[i]);
-	junit_add_judgement(tests, input->result->judgement);
-	if (!input->result->judgement && result_outcome_memory_errors(input->result)) {
+	junit_add_completeness(tests, r);
+	for (size_t i = 0; i < r->case_count; i++)
+		junit_add_case(tests, r, &r->cases[i]);
+	for (size_t i = 0; v && i < v->count; i++)
+		junit_add_check(tests, &v->checks[i]);
+	for (size_t i = 0; v && i < v->device_count; i++)
+		junit_add_promises(tests, &v->devices[i]);
+	junit_add_verdict(tests, v);
+	if (!v && result_outcome_memory_errors(r)) {
 		struct test *test =
 			junit_add_test(tests, "limits", xstrdup("memory errors"), FAILED);
 
 		/* A judgement has its own check for them. */
 		test->type = "memory errors";
 		test->message = xasprintf("%" PRIu64 " uncorrected memory errors (ECC)",
-					  result_outcome_memory_errors(input->result));
+					  result_outcome_memory_errors(r));
 		test->body = xstrdup("");
 	}
 	sorted = xcalloc(tests->count + 1, sizeof(struct test *));
@@ -374,26 +360,23 @@ static void junit_write_suite(struct text *out, const struct tests *tests, const
 	free(stamp);
 }
 
-static bool junit_seen_before(const struct tests *tests, size_t i)
-{
-	/* Cases are sorted by suite: the previous one usually has the same suite. */
-	for (size_t j = i; j-- > 0;)
-		if (strcmp(tests->items[j].suite, tests->items[i].suite) == 0)
-			return true;
-	return false;
-}
-
-static void write_junit(const struct export_input *input, struct text *out)
+static void write_junit(const struct result *r, struct text *out)
 {
 	struct tests tests = { 0 };
 
-	junit_collect_tests(&tests, input);
+	junit_collect_tests(&tests, r);
 	text_add(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"gpuproof\"");
 	junit_write_counts(out, &tests, NULL);
 	text_add(out, ">\n");
-	for (size_t i = 0; i < tests.count; i++)
-		if (!junit_seen_before(&tests, i))
-			junit_write_suite(out, &tests, input->result, tests.items[i].suite);
+	for (size_t i = 0; i < tests.count; i++) {
+		size_t before = i;
+
+		/* Cases are sorted by suite: the previous one usually has the same suite. */
+		while (before && strcmp(tests.items[before - 1].suite, tests.items[i].suite) != 0)
+			before--;
+		if (!before)
+			junit_write_suite(out, &tests, r, tests.items[i].suite);
+	}
 	text_add(out, "</testsuites>\n");
 	for (size_t i = 0; i < tests.count; i++) {
 		free(tests.items[i].suite);

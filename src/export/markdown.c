@@ -77,10 +77,8 @@ static void markdown_end_table(struct markdown_page *page)
 		text_addf(page->out, "\n%zu more rows are left out.\n", page->left_out);
 }
 
-static void markdown_add_summary(struct markdown_page *page, const struct export_input *input)
+static void markdown_add_summary(struct markdown_page *page, const struct result *r)
 {
-	const struct result *r = input->result;
-
 	text_add(page->out, "## gpuproof\n\n");
 	if (r->judgement)
 		text_addf(page->out, "**%s**\n\n", r->judgement->sentence);
@@ -150,19 +148,6 @@ static void markdown_add_aspects(struct markdown_page *page, const struct verdic
 	markdown_end_table(page);
 }
 
-/* The worst check of each device and aspect as sentences. */
-static void markdown_add_reasons(struct markdown_page *page, const struct verdicts *v)
-{
-	markdown_begin_table(page, "Reasons", "verdict | reason | what to do");
-	for (size_t i = 0; i < v->reason_count; i++) {
-
-		markdown_add_row(page, "wcc",
-				 CELLS(verdict_fields_name(v->reasons[i].verdict),
-				       v->reasons[i].text, v->reasons[i].remedy));
-	}
-	markdown_end_table(page);
-}
-
 static void markdown_add_problems(struct markdown_page *page, const struct result *r)
 {
 	static const enum case_status order[] = { CASE_FAILED, CASE_ERROR };
@@ -182,28 +167,49 @@ static void markdown_add_problems(struct markdown_page *page, const struct resul
 	markdown_end_table(page);
 }
 
-static void markdown_add_metric(struct markdown_page *page, const struct case_result *c,
-				const struct metric_value *m)
+static void markdown_add_figures(struct markdown_page *page, const struct result *r)
 {
 	static const char *const better[] = { "higher", "lower", "–" };
-	const struct series *series = m->series ? case_series(c, m->series) : NULL;
-	const char *unit = case_unit(c, m);
-	char value[64], low[64], high[64], interval[140] = "", number[24];
 
-	units_format(m->value, unit, value, sizeof(value));
-	if (isfinite(m->low) && isfinite(m->high))
-		snprintf(interval, sizeof(interval), "%s to %s",
-			 units_format(m->low, unit, low, sizeof(low)),
-			 units_format(m->high, unit, high, sizeof(high)));
-	snprintf(number, sizeof(number), "%zu", m->n);
-	markdown_add_row(page, "ccccwwc",
-			 CELLS(c->id, m->name, value, interval, number, better[m->better],
-			       series && series->statistics.noisy ? series->statistics.noise : ""));
+	markdown_begin_table(page, "Main metrics",
+			     "case | metric | value | 95 % interval | n | better | noisy");
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct case_result *c = &r->cases[i];
+
+		for (size_t j = 0; c->status == CASE_OK && j < c->metric_count; j++) {
+			const struct metric_value *m = &c->metrics[j];
+			const struct series *s = m->series ? case_series(c, m->series) : NULL;
+			const char *unit = case_unit(c, m);
+			char value[64], low[64], high[64], interval[140] = "", number[24];
+
+			if (!m->headline)
+				continue;
+			units_format(m->value, unit, value, sizeof(value));
+			if (isfinite(m->low) && isfinite(m->high))
+				snprintf(interval, sizeof(interval), "%s to %s",
+					 units_format(m->low, unit, low, sizeof(low)),
+					 units_format(m->high, unit, high, sizeof(high)));
+			snprintf(number, sizeof(number), "%zu", m->n);
+			markdown_add_row(page, "ccccwwc",
+					 CELLS(c->id, m->name, value, interval, number,
+					       better[m->better],
+					       s && s->statistics.noisy ? s->statistics.noise
+									: ""));
+		}
+	}
+	markdown_end_table(page);
 }
 
 /* Their metrics are not headlines. */
 static void markdown_add_unsettled(struct markdown_page *page, const struct result *r)
 {
+	bool any = false;
+
+	for (size_t i = 0; i < r->case_count; i++)
+		for (size_t s = 0; s < r->cases[i].series_count; s++)
+			any = any || r->cases[i].series[s].unsettled;
+	if (!any)
+		return;
 	markdown_begin_table(page, "Not settled: the level still changed at the end of sampling",
 			     "case | metric | value | change");
 	for (size_t i = 0; i < r->case_count; i++) {
@@ -223,27 +229,6 @@ static void markdown_add_unsettled(struct markdown_page *page, const struct resu
 					 CELLS(c->id, m->name, value, series ? drift : ""));
 		}
 	}
-	markdown_end_table(page);
-}
-
-static bool markdown_has_unsettled(const struct result *r)
-{
-	for (size_t i = 0; i < r->case_count; i++)
-		for (size_t s = 0; s < r->cases[i].series_count; s++)
-			if (r->cases[i].series[s].unsettled)
-				return true;
-	return false;
-}
-
-static void markdown_add_figures(struct markdown_page *page, const struct result *r)
-{
-	markdown_begin_table(page, "Main metrics",
-			     "case | metric | value | 95 % interval | n | better | noisy");
-	for (size_t i = 0; i < r->case_count; i++)
-		for (size_t j = 0; r->cases[i].status == CASE_OK && j < r->cases[i].metric_count;
-		     j++)
-			if (r->cases[i].metrics[j].headline)
-				markdown_add_metric(page, &r->cases[i], &r->cases[i].metrics[j]);
 	markdown_end_table(page);
 }
 
@@ -282,22 +267,28 @@ static void markdown_add_environment(struct markdown_page *page, const struct re
 	markdown_end_table(page);
 }
 
-static void write_markdown(const struct export_input *input, struct text *out)
+static void write_markdown(const struct result *r, struct text *out)
 {
 	struct markdown_page page = { .out = out, .start = out->length };
+	const struct verdicts *v = r->judgement;
 
-	markdown_add_summary(&page, input);
-	if (input->result->judgement) {
-		markdown_add_reasons(&page, input->result->judgement);
-		markdown_add_aspects(&page, input->result->judgement);
-		markdown_add_checks(&page, input->result->judgement);
+	markdown_add_summary(&page, r);
+	if (v) {
+		/* The worst check of each device and aspect as sentences. */
+		markdown_begin_table(&page, "Reasons", "verdict | reason | what to do");
+		for (size_t i = 0; i < v->reason_count; i++)
+			markdown_add_row(&page, "wcc",
+					 CELLS(verdict_fields_name(v->reasons[i].verdict),
+					       v->reasons[i].text, v->reasons[i].remedy));
+		markdown_end_table(&page);
+		markdown_add_aspects(&page, v);
+		markdown_add_checks(&page, v);
 	}
-	markdown_add_problems(&page, input->result);
-	markdown_add_figures(&page, input->result);
-	if (markdown_has_unsettled(input->result))
-		markdown_add_unsettled(&page, input->result);
-	markdown_add_devices(&page, input->result);
-	markdown_add_environment(&page, input->result);
+	markdown_add_problems(&page, r);
+	markdown_add_figures(&page, r);
+	markdown_add_unsettled(&page, r);
+	markdown_add_devices(&page, r);
+	markdown_add_environment(&page, r);
 }
 
 const struct exporter export_markdown = { write_markdown, NULL };

@@ -13,27 +13,20 @@
 #include "result/outcome.h"
 #include "result/verdict.h"
 
-/* `after` seconds after the start of the run, or now. */
-static void ocp_timestamp(const struct ocp_stream *s, double after, char *out, size_t size)
-{
-	struct tm tm = { 0 };
-	time_t at;
-
-	if (s->live || !strptime(export_string(s->result->started), "%Y-%m-%dT%H:%M:%SZ", &tm)) {
-		clock_iso8601(out, size);
-		return;
-	}
-	at = timegm(&tm) + (time_t)(isfinite(after) && after > 0 ? after : 0);
-	gmtime_r(&at, &tm);
-	strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &tm);
-}
-
 static struct json_writer ocp_begin_line(struct ocp_stream *s, double after)
 {
 	struct json_writer w = { 0 };
+	struct tm tm = { 0 };
 	char now[32];
+	time_t at;
 
-	ocp_timestamp(s, after, now, sizeof(now));
+	if (s->live || !strptime(export_string(s->result->started), "%Y-%m-%dT%H:%M:%SZ", &tm)) {
+		clock_iso8601(now, sizeof(now));
+	} else {
+		at = timegm(&tm) + (time_t)(isfinite(after) && after > 0 ? after : 0);
+		gmtime_r(&at, &tm);
+		strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	}
 	writer_open(&w, '{');
 	writer_count_member(&w, "sequenceNumber", s->sequence++);
 	writer_text_member(&w, "timestamp", now);
@@ -275,17 +268,13 @@ void ocp_case(struct ocp_stream *s, const struct case_result *c)
 					       : "COMPLETE");
 }
 
-/* True if higher is better, also for comparisons with identical devices or reference GPUs. */
-static bool ocp_bound_is_least(const struct verdict_check *c)
-{
-	if (c->comparison == AT_LEAST || c->comparison == AT_MOST)
-		return c->comparison == AT_LEAST;
-	return c->value >= c->bound ? !(c->margin < 0) : c->margin < 0;
-}
-
 /* Writes the value of a check with its bound as a validator. */
 static void ocp_write_bounded(struct ocp_stream *s, const struct verdict_check *c)
 {
+	/* Also known for comparisons with identical devices or reference GPUs. */
+	bool least = c->comparison == AT_LEAST || c->comparison == AT_MOST
+			     ? c->comparison == AT_LEAST
+			     : (c->value >= c->bound) != (c->margin < 0);
 	struct json_writer w;
 
 	if (!isfinite(c->value) || !isfinite(c->bound) || c->comparison == NO_COMPARISON)
@@ -298,8 +287,7 @@ static void ocp_write_bounded(struct ocp_stream *s, const struct verdict_check *
 	writer_open(&w, '[');
 	writer_open(&w, '{');
 	writer_text_member(&w, "name", c->limit);
-	writer_text_member(&w, "type",
-			   ocp_bound_is_least(c) ? "GREATER_THAN_OR_EQUAL" : "LESS_THAN_OR_EQUAL");
+	writer_text_member(&w, "type", least ? "GREATER_THAN_OR_EQUAL" : "LESS_THAN_OR_EQUAL");
 	writer_real_member(&w, "value", c->bound);
 	ocp_open_member(&w, "metadata");
 	writer_text_member(&w, "bound", c->bound_text);
@@ -320,15 +308,9 @@ static void ocp_write_bounded(struct ocp_stream *s, const struct verdict_check *
 	ocp_end_artifact(s, &w);
 }
 
-static const char *ocp_diagnosis_type(const struct verdict_check *c)
-{
-	if (c->verdict == VERDICT_FAIL || (c->verdict == VERDICT_WARN && !c->accepted))
-		return "FAIL";
-	return verdict_check_is_judged(c) ? "PASS" : "UNKNOWN";
-}
-
 static void ocp_write_check(struct ocp_stream *s, const struct verdict_check *c)
 {
+	bool fails = c->verdict == VERDICT_FAIL || (c->verdict == VERDICT_WARN && !c->accepted);
 	char *numbers = verdict_check_numbers(c);
 	char *message = xasprintf("[%s] %s%s%s%s%s", c->limit, c->case_id, *numbers ? ": " : "",
 				  numbers, *c->reason ? ": " : "", c->reason);
@@ -336,7 +318,10 @@ static void ocp_write_check(struct ocp_stream *s, const struct verdict_check *c)
 	ocp_write_bounded(s, c);
 	ocp_write_diagnosis(s, s->result->seconds,
 			    c->cause == CAUSE_NONE ? "passed" : cause_name(c->cause),
-			    ocp_diagnosis_type(c), message, c->devices);
+			    fails                        ? "FAIL"
+			    : verdict_check_is_judged(c) ? "PASS"
+							 : "UNKNOWN",
+			    message, c->devices);
 	free(message);
 	free(numbers);
 }
@@ -356,16 +341,6 @@ static void ocp_write_missing(struct ocp_stream *s, const struct device_judgemen
 				    message, d->device);
 		free(message);
 	}
-}
-
-static void ocp_write_judgement(struct ocp_stream *s, const struct verdicts *v)
-{
-	ocp_begin_step(s, s->result->seconds, "limits");
-	for (size_t i = 0; i < v->count; i++)
-		ocp_write_check(s, &v->checks[i]);
-	for (size_t i = 0; i < v->device_count; i++)
-		ocp_write_missing(s, &v->devices[i]);
-	ocp_end_step(s, s->result->seconds, "COMPLETE");
 }
 
 static void ocp_write_findings(struct ocp_stream *s, const struct finding *findings, size_t count,
@@ -419,22 +394,30 @@ static void ocp_write_end(struct ocp_stream *s, const struct result *r)
 
 void ocp_end(struct ocp_stream *s, const struct result *result)
 {
+	const struct verdicts *v = result->judgement;
+
 	s->result = result;
 	ocp_write_findings(s, result->preflight, result->preflight_count, "before");
 	ocp_write_findings(s, result->postflight, result->postflight_count, "after");
-	if (result->judgement)
-		ocp_write_judgement(s, result->judgement);
+	if (v) {
+		ocp_begin_step(s, result->seconds, "limits");
+		for (size_t i = 0; i < v->count; i++)
+			ocp_write_check(s, &v->checks[i]);
+		for (size_t i = 0; i < v->device_count; i++)
+			ocp_write_missing(s, &v->devices[i]);
+		ocp_end_step(s, result->seconds, "COMPLETE");
+	}
 	ocp_write_end(s, result);
 }
 
-static void write_ocp(const struct export_input *input, struct text *out)
+static void write_ocp(const struct result *r, struct text *out)
 {
 	struct ocp_stream stream = { .out = out };
 
-	ocp_begin(&stream, input->result);
-	for (size_t i = 0; i < input->result->case_count; i++)
-		ocp_case(&stream, &input->result->cases[i]);
-	ocp_end(&stream, input->result);
+	ocp_begin(&stream, r);
+	for (size_t i = 0; i < r->case_count; i++)
+		ocp_case(&stream, &r->cases[i]);
+	ocp_end(&stream, r);
 }
 
 const struct exporter export_ocp = { write_ocp };

@@ -209,17 +209,6 @@ static int prometheus_by_family(const void *a, const void *b)
 	return order ? order : (p->value > q->value) - (p->value < q->value);
 }
 
-/* Labels that all samples of a run begin with. */
-static void prometheus_add_common(struct text *labels, const struct result *r)
-{
-	const char *config = export_string(r->config_name), *label = export_string(r->label);
-
-	if (*config)
-		prometheus_add_label(labels, "config", config);
-	if (*label)
-		prometheus_add_label(labels, "run_label", label);
-}
-
 static void prometheus_write_samples(const struct samples *samples, const char *common,
 				     struct text *out)
 {
@@ -242,32 +231,36 @@ static void prometheus_write_samples(const struct samples *samples, const char *
 	}
 }
 
-static void write_prometheus(const struct export_input *input, struct text *out)
+static void write_prometheus(const struct result *r, struct text *out)
 {
 	struct samples samples = { 0 };
 	struct text common = TEXT_EMPTY;
 
-	prometheus_add_common(&common, input->result);
-	prometheus_add_run(&samples, input->result);
+	/* Labels that all samples of a run begin with. */
+	if (*export_string(r->config_name))
+		prometheus_add_label(&common, "config", r->config_name);
+	if (*export_string(r->label))
+		prometheus_add_label(&common, "run_label", r->label);
+	prometheus_add_run(&samples, r);
 	for (int status = CASE_OK; status <= CASE_ERROR; status++) {
 		size_t count = 0;
 
-		for (size_t i = 0; i < input->result->case_count; i++)
-			count += (int)input->result->cases[i].status == status;
+		for (size_t i = 0; i < r->case_count; i++)
+			count += (int)r->cases[i].status == status;
 		prometheus_add_sample(&samples, "gpuproof_run_cases", "number of cases, by status",
 				      (double)count,
 				      LABELS("status", case_status_name((enum case_status)status)));
 	}
 	prometheus_add_sample(&samples, "gpuproof_run_judged",
 			      "1: the run was checked against limits, 0: it was not",
-			      input->result->judgement != NULL, NULL);
-	if (input->result->judgement)
-		prometheus_add_verdicts(&samples, input->result->judgement);
-	for (size_t i = 0; i < input->result->case_count; i++) {
-		const struct case_result *c = &input->result->cases[i];
+			      r->judgement != NULL, NULL);
+	if (r->judgement)
+		prometheus_add_verdicts(&samples, r->judgement);
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct case_result *c = &r->cases[i];
 
 		for (size_t j = 0; c->status == CASE_OK && j < c->metric_count; j++)
-			prometheus_add_metric(&samples, input->result, c, &c->metrics[j]);
+			prometheus_add_metric(&samples, r, c, &c->metrics[j]);
 	}
 	if (samples.count)
 		qsort(samples.items, samples.count, sizeof(*samples.items), prometheus_by_family);

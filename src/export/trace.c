@@ -34,23 +34,17 @@ static void trace_add_name(struct json_writer *w, const char *what, size_t proce
 	writer_close(w, '}');
 }
 
-/* Thread of a row: shared by the rows of one stream of one rank, one per operation. */
-static size_t trace_thread_of(const struct case_result *c, size_t row)
-{
-	for (size_t i = 0; i < row; i++)
-		if (c->timeline[i].rank == c->timeline[row].rank &&
-		    strcmp(export_string(c->timeline[i].stream),
-			   export_string(c->timeline[row].stream)) == 0)
-			return i + 1;
-	return row + 1;
-}
-
 static void trace_add_event(struct json_writer *w, const struct case_result *c, size_t at,
 			    size_t process)
 {
 	const struct timeline_row *row = &c->timeline[at];
-	size_t thread = trace_thread_of(c, at), rank = row->rank < 0 ? 0 : (size_t)row->rank;
+	size_t thread = 1, rank = row->rank < 0 ? 0 : (size_t)row->rank;
 
+	/* The rows of one stream of one rank, one per operation, share a thread. */
+	while (thread <= at && (c->timeline[thread - 1].rank != row->rank ||
+				strcmp(export_string(c->timeline[thread - 1].stream),
+				       export_string(row->stream)) != 0))
+		thread++;
 	if (thread == at + 1) {
 		char *name =
 			xasprintf("rank %zu%s%s %s", rank, rank < c->device_count ? " " : "",
@@ -74,9 +68,8 @@ static void trace_add_event(struct json_writer *w, const struct case_result *c, 
 	}
 }
 
-static void trace_write(const struct export_input *input, struct text *out)
+static void trace_write(const struct result *r, struct text *out)
 {
-	const struct result *r = input->result;
 	struct json_writer w = { .expand = 2 };
 
 	writer_open(&w, '{');
@@ -102,10 +95,10 @@ static void trace_write(const struct export_input *input, struct text *out)
 	export_json(&w, out);
 }
 
-static const char *trace_refuse(const struct export_input *input)
+static const char *trace_refuse(const struct result *r)
 {
-	for (size_t i = 0; i < input->result->case_count; i++)
-		if (input->result->cases[i].timeline_count)
+	for (size_t i = 0; i < r->case_count; i++)
+		if (r->cases[i].timeline_count)
 			return NULL;
 	return "no case of the result has a timeline; to record timelines, set [suite parallel] "
 	       "timeline = yes";

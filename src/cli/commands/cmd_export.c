@@ -32,15 +32,15 @@ static const struct option_row rows[] = {
 static void cmd_export_write(struct call *call, const struct exporter *exporter)
 {
 	const struct export_arguments *a = call->arguments;
-	const struct export_input input = { .result = call->results.items };
+	const struct result *result = call->results.items;
 	struct text out = TEXT_EMPTY;
 
-	if (exporter->refuse && exporter->refuse(&input)) {
+	if (exporter->refuse && exporter->refuse(result)) {
 		error_set(&call->err, STATUS_UNSUPPORTED, "%s: %s", call->results.paths[0],
-			  exporter->refuse(&input));
+			  exporter->refuse(result));
 		return;
 	}
-	exporter->write(&input, &out);
+	exporter->write(result, &out);
 	text_add(&out, "");
 	if (a->output && strcmp(a->output, "-") != 0)
 		file_publish(a->output, out.data, out.length, &call->err);
