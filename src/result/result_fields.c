@@ -33,19 +33,28 @@ const char *case_status_name(enum case_status status)
 }
 
 static const struct field statistics_fields[] = {
-	FIELD(statistics, n, uint64),          FIELD(statistics, min, real),
-	FIELD(statistics, p5, real),           FIELD(statistics, q1, real),
-	FIELD(statistics, median, real),       FIELD(statistics, q3, real),
-	FIELD(statistics, p95, real),          FIELD(statistics, p99, real),
-	FIELD(statistics, max, real),          FIELD(statistics, low, real),
-	FIELD(statistics, high, real),         FIELD(statistics, mad, real),
-	FIELD(statistics, relative_iqr, real), FIELD(statistics, autocorrelation, real),
-	FIELD(statistics, drift, real),        FIELD(statistics, noisy, bool),
-	FIELD(statistics, noise, chars),       { 0 },
+	FIELD(statistics, n, uint64),
+	FIELD(statistics, min, real),
+	FIELD(statistics, p5, real),
+	FIELD(statistics, q1, real),
+	FIELD(statistics, median, real),
+	FIELD(statistics, q3, real),
+	FIELD(statistics, p95, real),
+	FIELD(statistics, p99, real),
+	FIELD(statistics, max, real),
+	FIELD(statistics, low, real),
+	FIELD(statistics, high, real),
+	FIELD(statistics, mad, real),
+	FIELD(statistics, relative_iqr, real),
+	FIELD(statistics, autocorrelation, real),
+	FIELD(statistics, drift, real),
+	FIELD(statistics, noisy, bool),
+	FIELD(statistics, noise, chars, .publish = PUBLISH_KEEP),
+	{ 0 },
 };
 
 const struct field series_fields[] = {
-	FIELD(series, unit, chars),
+	FIELD(series, unit, chars, .publish = PUBLISH_KEEP),
 	FIELD(series, batch, unsigned),
 	FIELD(series, first, real),
 	FIELD(series, stop, enum, .words = stop_words),
@@ -73,7 +82,7 @@ static const char *const metric_kind_words[] = {
 
 const struct field metric_fields[] = {
 	FIELD(metric_value, value, real),
-	FIELD(metric_value, unit, string, .shared = true),
+	FIELD(metric_value, unit, string, .shared = true, .publish = PUBLISH_KEEP),
 	FIELD(metric_value, better, enum, .words = better_words),
 	FIELD(metric_value, headline, bool),
 	FIELD(metric_value, low, real),
@@ -83,7 +92,7 @@ const struct field metric_fields[] = {
 	FIELD(metric_value, within_low, real, .unknown = UNKNOWN_ZERO, .omitted = true),
 	FIELD(metric_value, within_high, real, .unknown = UNKNOWN_ZERO, .omitted = true),
 	FIELD(metric_value, n, uint64),
-	FIELD(metric_value, series, string, .shared = true),
+	FIELD(metric_value, series, string, .shared = true, .publish = PUBLISH_KEEP),
 	FIELD(metric_value, amount, real, .unknown = UNKNOWN_ZERO, .omitted = true),
 	FIELD_LIST("launches", metric_value, launches, launch_count, reals, .omitted = true),
 	{ 0 },
@@ -91,15 +100,15 @@ const struct field metric_fields[] = {
 
 static const struct field timeline_fields[] = {
 	FIELD(timeline_row, rank, int),
-	FIELD(timeline_row, stream, string),
-	FIELD(timeline_row, operation, string),
+	FIELD(timeline_row, stream, string, .publish = PUBLISH_KEEP),
+	FIELD(timeline_row, operation, string, .publish = PUBLISH_KEEP),
 	FIELD_LIST("spans", timeline_row, spans, span_count, reals),
 	{ 0 },
 };
 
 static const struct field verification_fields[] = {
 	FIELD(verification, done, bool),
-	FIELD(verification, method, string, .shared = true),
+	FIELD(verification, method, string, .shared = true, .publish = PUBLISH_LEFT_OUT),
 	FIELD(verification, error, real),
 	FIELD(verification, tolerance, real),
 	{ 0 },
@@ -146,7 +155,7 @@ static const struct field telemetry_during_fields[] = {
 };
 
 const struct field time_quantity_fields[] = {
-	FIELD(time_quantity, unit, string),
+	FIELD(time_quantity, unit, string, .publish = PUBLISH_KEEP),
 	FIELD_LIST("lowest", time_quantity, lowest, lowest_count, reals, .omitted = true),
 	FIELD_LIST("mean", time_quantity, mean, mean_count, reals, .omitted = true),
 	FIELD_LIST("highest", time_quantity, highest, highest_count, reals, .omitted = true),
@@ -154,14 +163,14 @@ const struct field time_quantity_fields[] = {
 };
 
 static const struct field watch_event_fields[] = {
-	FIELD(watch_event, work, string),
+	FIELD(watch_event, work, string, .publish = PUBLISH_KEEP),
 	FIELD(watch_event, row, real, .optional = true),
 	FIELD(watch_event, column, real, .optional = true),
 	FIELD(watch_event, offset, real, .optional = true),
 	FIELD(watch_event, multiprocessor, real, .optional = true),
 	FIELD(watch_event, quarter, real, .optional = true),
-	FIELD(watch_event, expected, string),
-	FIELD(watch_event, got, string),
+	FIELD(watch_event, expected, string, .publish = PUBLISH_KEEP),
+	FIELD(watch_event, got, string, .publish = PUBLISH_KEEP),
 	FIELD(watch_event, replicas, uint64),
 	FIELD(watch_event, repeats, uint64),
 	FIELD(watch_event, again, uint64),
@@ -169,12 +178,12 @@ static const struct field watch_event_fields[] = {
 };
 
 const struct field watch_fields[] = {
-	FIELD(watch, uuid, string),
+	FIELD(watch, uuid, string, .publish = PUBLISH_NAME, .kind = "uuid"),
 	FIELD(watch, offset, real, .optional = true),
 	FIELD(watch, interval, real),
 	FIELD(watch, readings, uint64),
 	FIELD(watch, wrong, uint64),
-	FIELD(watch, wrong_words, string),
+	FIELD(watch, wrong_words, string, .publish = PUBLISH_LEFT_OUT),
 	FIELD_LIST("events", watch, events, event_count, array,
 		   FIELD_CAPACITY(watch, event_capacity), .fields = watch_event_fields,
 		   .omitted = true),
@@ -194,7 +203,7 @@ static const struct field case_telemetry_fields[] = {
 };
 
 static const struct field energy_fields[] = {
-	FIELD(energy_record, name, string),
+	FIELD(energy_record, name, string, .publish = PUBLISH_KEEP),
 	FIELD(energy_record, began, real),
 	FIELD(energy_record, ended, real),
 	FIELD(energy_record, first_update, real),
@@ -206,42 +215,45 @@ static const struct field energy_fields[] = {
 };
 
 static const struct field phase_fields[] = {
-	FIELD(case_phase, name, string),
+	FIELD(case_phase, name, string, .publish = PUBLISH_KEEP),
 	FIELD(case_phase, seconds, real),
 	{ 0 },
 };
 
 const struct field lost_worker_fields[] = {
-	FIELD(lost_worker, reason, string),
-	FIELD_LIST("devices", lost_worker, devices, device_count, strings),
+	FIELD(lost_worker, reason, string, .publish = PUBLISH_LEFT_OUT),
+	FIELD_LIST("devices", lost_worker, devices, device_count, strings, .publish = PUBLISH_KEEP),
 	{ 0 },
 };
 
 static const struct field axis_fields[] = {
-	FIELD_NAMED("axis", case_axis, name, string, .shared = true),
-	FIELD(case_axis, value, string, .shared = true),
+	FIELD_NAMED("axis", case_axis, name, string, .shared = true, .publish = PUBLISH_KEEP),
+	FIELD(case_axis, value, string, .shared = true, .publish = PUBLISH_KEEP),
 	FIELD(case_axis, labelled, bool, .omitted = true),
 	{ 0 },
 };
 
 static const struct field node_fields[] = {
-	FIELD(result_node, name, string),
+	FIELD(result_node, name, string, .publish = PUBLISH_NAME, .kind = "node"),
 	FIELD(result_node, status, enum, .words = node_status_words),
-	FIELD(result_node, reason, string),
-	FIELD(result_node, lost_at, string),
+	FIELD(result_node, reason, string, .publish = PUBLISH_LEFT_OUT),
+	FIELD(result_node, lost_at, string, .publish = PUBLISH_CASE),
 	FIELD(result_node, planned, uint64),
 	FIELD(result_node, finished, uint64),
 	{ 0 },
 };
 
 const struct field case_fields[] = {
-	FIELD(case_result, suite, string, .shared = true),
-	FIELD(case_result, label, string, .shared = true),
+	FIELD(case_result, suite, string, .shared = true, .publish = PUBLISH_KEEP),
+	FIELD(case_result, label, string, .shared = true, .publish = PUBLISH_LABEL,
+	      .kind = "label"),
 	FIELD(case_result, stage, enum, .words = run_stage_names, .omitted = true),
-	FIELD(case_result, id, string),
-	FIELD(case_result, node, string, .shared = true, .omitted = true),
-	FIELD(case_result, device, string, .shared = true),
-	FIELD_LIST("devices", case_result, devices, device_count, strings, .shared = true),
+	FIELD(case_result, id, string, .publish = PUBLISH_CASE),
+	FIELD(case_result, node, string, .shared = true, .omitted = true, .publish = PUBLISH_NAME,
+	      .kind = "node"),
+	FIELD(case_result, device, string, .shared = true, .publish = PUBLISH_KEEP),
+	FIELD_LIST("devices", case_result, devices, device_count, strings, .shared = true,
+		   .publish = PUBLISH_KEEP),
 	FIELD_LIST("parameters", case_result, parameters, parameter_count, parameters),
 	/* "parameters" creates the entries that these two complete. */
 	FIELD_NAMED("parameter_text", case_result, parameters, parameter_strings,
@@ -252,10 +264,11 @@ const struct field case_fields[] = {
 		   .fields = axis_fields, .omitted = true),
 	FIELD(case_result, status, enum, .words = case_status_words),
 	FIELD(case_result, end, enum, .words = case_end_words, .omitted = true),
-	FIELD(case_result, reason, string),
+	FIELD(case_result, reason, string, .publish = PUBLISH_LEFT_OUT),
 	FIELD(case_result, failed_rank, int, .unknown = UNKNOWN_NEGATIVE, .omitted = true),
-	FIELD(case_result, failed_device, string, .omitted = true),
-	FIELD(case_result, failed_node, string, .omitted = true),
+	FIELD(case_result, failed_device, string, .omitted = true, .publish = PUBLISH_KEEP),
+	FIELD(case_result, failed_node, string, .omitted = true, .publish = PUBLISH_NAME,
+	      .kind = "node"),
 	FIELD_LIST("metrics", case_result, metrics, metric_count, map,
 		   FIELD_CAPACITY(case_result, metric_capacity), FIELD_KEY(metric_value, name),
 		   .shared = true, .fields = metric_fields),
@@ -272,8 +285,9 @@ const struct field case_fields[] = {
 	FIELD_LIST("energy_windows", case_result, energy, energy_count, array,
 		   FIELD_CAPACITY(case_result, energy_capacity), .one_line = true,
 		   .fields = energy_fields, .omitted = true),
-	FIELD(case_result, notes, string, .shared = true),
-	FIELD_LIST("paths", case_result, paths, path_count, strings, .omitted = true),
+	FIELD(case_result, notes, string, .shared = true, .publish = PUBLISH_DROP),
+	FIELD_LIST("paths", case_result, paths, path_count, strings, .omitted = true,
+		   .publish = PUBLISH_KEEP),
 	FIELD_LIST("phases", case_result, phases, phase_count, array, .one_line = true,
 		   .fields = phase_fields, .omitted = true),
 	FIELD_LIST("lost_workers", case_result, lost, lost_count, array,
@@ -285,19 +299,19 @@ const struct field case_fields[] = {
 };
 
 static const struct field gpuproof_fields[] = {
-	FIELD_NAMED("version", result, gpuproof_version, string),
+	FIELD_NAMED("version", result, gpuproof_version, string, .publish = PUBLISH_KEEP),
 	{ 0 },
 };
 
 static const struct field run_fields[] = {
-	FIELD_NAMED("id", result, run_id, string),
-	FIELD(result, label, string),
-	FIELD(result, tags, string, .omitted = true),
-	FIELD(result, started, string),
-	FIELD(result, finished, string),
+	FIELD_NAMED("id", result, run_id, string, .publish = PUBLISH_NAME, .kind = "run"),
+	FIELD(result, label, string, .publish = PUBLISH_NAME, .kind = "label"),
+	FIELD(result, tags, string, .omitted = true, .publish = PUBLISH_NAME, .kind = "tags"),
+	FIELD(result, started, string, .publish = PUBLISH_KEEP),
+	FIELD(result, finished, string, .publish = PUBLISH_KEEP),
 	FIELD(result, seconds, real),
-	FIELD(result, state, string),
-	FIELD(result, command, string),
+	FIELD(result, state, string, .publish = PUBLISH_KEEP),
+	FIELD(result, command, string, .publish = PUBLISH_DROP),
 	FIELD(result, seed, int64),
 	FIELD(result, planned, uint64),
 	FIELD(result, samples_left_out, bool, .optional = true),
@@ -305,19 +319,20 @@ static const struct field run_fields[] = {
 };
 
 /* An environment is an object: name -> value. */
-static const struct field fact_value[] = { FIELD(fact, value, string), { 0 } };
+static const struct field fact_value[] = { FIELD(fact, value, string, .publish = PUBLISH_FACT),
+					   { 0 } };
 
 static const struct field setting_fields[] = {
-	FIELD(result_setting, section, string),
-	FIELD(result_setting, key, string),
-	FIELD(result_setting, value, string),
-	FIELD(result_setting, origin, string),
+	FIELD(result_setting, section, string, .publish = PUBLISH_SECTION),
+	FIELD(result_setting, key, string, .publish = PUBLISH_KEEP),
+	FIELD(result_setting, value, string, .publish = PUBLISH_VALUE),
+	FIELD(result_setting, origin, string, .publish = PUBLISH_FILE),
 	{ 0 },
 };
 
 static const struct field config_fields[] = {
-	FIELD_NAMED("name", result, config_name, string),
-	FIELD_NAMED("text", result, config_text, string),
+	FIELD_NAMED("name", result, config_name, string, .publish = PUBLISH_FILE),
+	FIELD_NAMED("text", result, config_text, string, .publish = PUBLISH_INI),
 	FIELD_LIST("settings", result, settings, setting_count, array, .one_line = true,
 		   .fields = setting_fields),
 	{ 0 },

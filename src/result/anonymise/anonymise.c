@@ -1,7 +1,6 @@
 #include "result/anonymise/anonymise.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,8 @@
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "result/anonymise/anonymise_rules.h"
 #include "result/reasons/reasons.h"
+#include "result/result_fields.h"
 #include "result/verdict.h"
 
 /* Only the first bytes of a longer key are used. */
@@ -22,6 +21,30 @@
 /* Longer than any value that the program writes; a longer value is left out. */
 #define LONGEST_VALUE 4096
 #define OPTION_LETTERS "abcdefghijklmnopqrstuvwxyz-"
+
+const char anonymise_facts[] =
+	"os; kernel; cpu; cpu governor; cpu sockets; cpu cores; cpu threads; cpu threads usable; "
+	"numa nodes; memory; transparent huge pages; hypervisor; container; iommu; gpuproof; "
+	"compiler; usable cores; usable memory; openblas; openblas kernels; hwloc; driver; "
+	"cuda_driver; cuda_runtime; cublas; nccl; cuda runtime; provenance";
+
+const char anonymise_named_keys[] = "label, tags, title, author, note, licence, origin, command, "
+				    "directory, environment, output, library, regex, json, "
+				    "expect, sha256, only, nodes, interface";
+
+bool anonymise_listed(const char *list, const char *name)
+{
+	const size_t length = strlen(name);
+
+	while (*list) {
+		size_t n = strcspn(list, ",;");
+
+		if (n == length && memcmp(list, name, n) == 0)
+			return true;
+		list += n + strspn(list + n, ",; ");
+	}
+	return false;
+}
 
 static enum status anonymise_read_key(struct siphash_key *key, const char *path, struct error *err)
 {
@@ -182,7 +205,7 @@ static char *anonymise_rewrite_value(const struct anonymiser *a, const char *key
 
 	if (anonymise_is_shipped_line(line, "")) {
 		known = xstrdup(value);
-	} else if (anonymise_rules_listed(anonymise_named_keys, key)) {
+	} else if (anonymise_listed(anonymise_named_keys, key)) {
 		known = anonymise_pseudonym(a, key, value);
 	} else {
 		known = strcmp(key, "where") == 0 ? anonymise_rewrite_where(a, value)
@@ -255,7 +278,7 @@ static char *anonymise_rewrite_fact(const struct anonymiser *a, const char *name
 		return anonymise_pseudonym(a, "host", value);
 	if (strcasestr(name, "serial"))
 		return anonymise_pseudonym(a, "serial", value);
-	if (!variable && !anonymise_rules_listed(anonymise_facts, name))
+	if (!variable && !anonymise_listed(anonymise_facts, name))
 		return NULL;
 	/* A version may have four parts, like an address. */
 	if (anonymise_is_plain(value) || (!variable && !value[strspn(value, "0123456789.")]))
@@ -263,106 +286,82 @@ static char *anonymise_rewrite_fact(const struct anonymiser *a, const char *name
 	return variable ? anonymise_pseudonym(a, "env", value) : xstrdup(ANONYMISE_LEFT_OUT);
 }
 
-/* NULL: the member `name` of `object` is left out. */
-static char *anonymise_rewrite_string(const struct anonymiser *a, const struct anonymise_rule *rule,
-				      const json_t *object, const char *name, const char *text)
+/* The caller frees it. `base`: the struct that the text is a member of. */
+static char *anonymise_rewrite_text(const struct anonymiser *a, const struct field *f,
+				    const void *base, const char *text)
 {
-	const char *key = json_string_value(json_object_get(object, "key"));
+	const struct result_setting *setting = base;
 
-	switch (rule ? rule->treatment : TREAT_DROP) {
-	case TREAT_DROP:
+	if (!*text)
 		return xstrdup("");
-	case TREAT_ABSENT:
-		return NULL;
-	case TREAT_TEXT:
-		return xstrdup(*text ? ANONYMISE_LEFT_OUT : "");
-	case TREAT_KEEP:
-	case TREAT_WHOLE:
+	switch (f->publish) {
+	case PUBLISH_UNDECIDED:
+	case PUBLISH_DROP:
+		return xstrdup("");
+	case PUBLISH_LEFT_OUT:
+		return xstrdup(ANONYMISE_LEFT_OUT);
+	case PUBLISH_KEEP:
+	case PUBLISH_FACT: /* rewritten with its name before */
 		return xstrdup(text);
-	case TREAT_NAME:
-		return anonymise_pseudonym(a, rule->kind, text);
-	case TREAT_PLAIN:
+	case PUBLISH_NAME:
+		return anonymise_pseudonym(a, f->kind, text);
+	case PUBLISH_PLAIN:
 		return xstrdup(anonymise_is_plain(text) ? text : ANONYMISE_LEFT_OUT);
-	case TREAT_LABEL:
-		return anonymise_rewrite_label(a, rule->kind, text);
-	case TREAT_CASE:
+	case PUBLISH_LABEL:
+		return anonymise_rewrite_label(a, f->kind, text);
+	case PUBLISH_CASE:
 		return anonymise_rewrite_case(a, text);
-	case TREAT_FILE:
+	case PUBLISH_FILE:
 		return anonymise_rewrite_file(a, text);
-	case TREAT_SECTION:
+	case PUBLISH_SECTION:
 		return anonymise_rewrite_section(a, text);
-	case TREAT_VALUE:
-		return anonymise_rewrite_value(a, key ? key : "", text);
-	case TREAT_INI:
+	case PUBLISH_VALUE:
+		return anonymise_rewrite_value(a, setting->key, text);
+	case PUBLISH_INI:
 		return anonymise_rewrite_ini(a, text);
-	case TREAT_FACT:
-		return anonymise_rewrite_fact(a, name, text);
 	}
 	return xstrdup("");
 }
 
-/* Path of a member as in the rules: its name, or * for any. */
-static char *anonymise_rewrite_path(const char *parent, const char *name)
+static void anonymise_rewrite_string(const struct anonymiser *a, const struct field *f,
+				     const void *base, char **text)
 {
-	const char *dot = *parent ? "." : "";
-	char *path = xasprintf("%s%s%s", parent, dot, name);
-	const size_t length = strlen(path);
+	char *rewritten = anonymise_rewrite_text(a, f, base, *text ? *text : "");
 
-	/* A rule covers objects at the path or below it. */
-	for (const struct anonymise_rule *r = anonymise_rules; r->path; r++)
-		if (strncmp(r->path, path, length) == 0 &&
-		    (!r->path[length] || strchr(".[", r->path[length])))
-			return path;
-	free(path);
-	return xasprintf("%s%s*", parent, dot);
+	memory_shared_text_free(*text);
+	*text = rewritten;
 }
 
-/* `value`: the member `name` of `object`, whose parent path is `parent`. NULL: it is left out. */
-static json_t *anonymise_rewrite_json(const struct anonymiser *a, const char *parent,
-				      const json_t *object, const char *name, const json_t *value)
+/*
+ * Rewrites the strings of a struct and of all below it. Parameters of cases and presentations,
+ * which have codecs of their own, are the program's.
+ */
+static void anonymise_rewrite_members(const struct anonymiser *a, const struct field *fields,
+				      void *base)
 {
-	const struct anonymise_rule *rule = anonymise_rule_of(parent, name);
-	json_t *out = NULL, *item, *rewritten;
-	char *path;
-	const char *key;
+	for (const struct field *f = fields; f->name; f++) {
+		char *at = (char *)base + f->offset, **items = (char **)(void *)at, *text;
+		size_t count = 1;
 
-	if (rule && rule->treatment == TREAT_ABSENT)
-		return NULL;
-	if ((rule && rule->treatment == TREAT_WHOLE) ||
-	    (!json_is_string(value) && !json_is_object(value) && !json_is_array(value)))
-		return json_incref((json_t *)value);
-	if (json_is_string(value)) {
-		char *text =
-			anonymise_rewrite_string(a, rule, object, name, json_string_value(value));
-
-		out = text ? json_string(text) : NULL;
-		free(text);
-		return out;
-	}
-	path = object ? anonymise_rewrite_path(parent, name) : xstrdup("");
-	if (json_is_object(value)) {
-		out = json_object();
-		json_object_foreach((json_t *)value, key, item)
-		{
-			rewritten = anonymise_rewrite_json(a, path, value, key, item);
-			if (rewritten)
-				json_object_set_new(out, key, rewritten);
-		}
-	} else {
-		out = json_array();
-		for (size_t i = 0; i < json_array_size(value); i++) {
-			char *element = xasprintf("%s[]", name);
-
-			item = json_array_get(value, i);
-			rewritten =
-				anonymise_rewrite_json(a, parent, object,
-						       json_is_object(item) ? element : name, item);
-			json_array_append_new(out, rewritten);
-			free(element);
+		if (f->count_offset)
+			count = *(size_t *)(void *)((char *)base + f->count_offset);
+		if (f->codec == &codec_string) {
+			anonymise_rewrite_string(a, f, base, items);
+		} else if (f->codec == &codec_chars) {
+			text = anonymise_rewrite_text(a, f, base, at);
+			snprintf(at, f->size, "%s", text);
+			free(text);
+		} else if (f->codec == &codec_strings) {
+			for (size_t i = 0; i < count; i++)
+				anonymise_rewrite_string(a, f, base, &((char **)(void *)*items)[i]);
+		} else if (f->codec == &codec_object) {
+			anonymise_rewrite_members(a, f->fields, at);
+		} else if (f->fields && f->codec != &codec_rows && *items) {
+			for (size_t i = 0; i < count; i++)
+				anonymise_rewrite_members(a, f->fields,
+							  *items + i * f->element_size);
 		}
 	}
-	free(path);
-	return out;
 }
 
 /* Derives sentences from the remaining members. */
@@ -385,31 +384,28 @@ static void anonymise_rewrite_sentences(struct result *r)
 	v->sentence = text_detach(&sentence);
 }
 
-enum status anonymise_result(const struct anonymiser *a, struct result *result, struct error *err)
+enum status anonymise_result(const struct anonymiser *a, struct result *r, struct error *err)
 {
-	struct result out;
-	json_t *before, *after;
-	char *text;
+	size_t kept = 0;
 
 	/* Ids of devices and cases are kept, but in a multi-node run they contain node names. */
-	if (result->node_count)
+	if (r->node_count)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "a multi-node result cannot be anonymised, because its ids "
 				 "contain node names; anonymise each result in nodes/ instead");
-	text = result_to_json(result);
-	before = json_loads(text, 0, NULL);
-	free(text);
-	after = anonymise_rewrite_json(a, "", NULL, "", before);
-	json_decref(before);
-	text = json_dumps(after, JSON_COMPACT | JSON_REAL_PRECISION(17));
-	json_decref(after);
-	if (!text)
-		return error_set(err, STATUS_INTERNAL, "the anonymised result is not valid JSON");
-	if (result_from_json(&out, text, strlen(text), err) == STATUS_OK) {
-		anonymise_rewrite_sentences(&out);
-		result_release(result);
-		*result = out;
+	for (size_t i = 0; i < r->environment_count; i++) {
+		struct fact *fact = &r->environment[i];
+		char *value = anonymise_rewrite_fact(a, fact->name, fact->value);
+
+		free(fact->value);
+		fact->value = value;
+		if (value)
+			r->environment[kept++] = *fact;
+		else
+			free(fact->name);
 	}
-	free(text);
-	return err->status;
+	r->environment_count = kept;
+	anonymise_rewrite_members(a, result_fields, r);
+	anonymise_rewrite_sentences(r);
+	return STATUS_OK;
 }

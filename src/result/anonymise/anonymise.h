@@ -1,8 +1,7 @@
 /*
- * Anonymises results for publication. A table (anonymise_rules.c) lists the strings of a result
- * that may be published, and whether they are kept, replaced by a pseudonym like
- * "host-1f6c0b22d9e4", or kept only if gpuproof ships them. All other strings are left out,
- * including sentences.
+ * Anonymises results for publication. The row of each string (`.publish` in json_fields.h)
+ * says whether it is kept, replaced by a pseudonym like "host-1f6c0b22d9e4", or kept only if
+ * gpuproof ships it. All other strings are left out, including sentences.
  *
  * One anonymiser maps the same original to the same pseudonym in all results. Pseudonyms come from
  * a random key that is not stored, so they cannot be found by trial, and results anonymised
@@ -29,5 +28,13 @@ enum status anonymiser_init(struct anonymiser *anonymiser, const char *key_file,
 enum status anonymise_result(const struct anonymiser *anonymiser, struct result *result,
 			     struct error *err);
 #define ANONYMISE_LEFT_OUT "left out by --anonymise"
+
+/*
+ * Facts that are kept if they are plain, and keys with user-defined values. Separate rules cover
+ * "env ", serial numbers and hostname.
+ */
+extern const char anonymise_facts[], anonymise_named_keys[];
+/* True if the list contains the name. */
+bool anonymise_listed(const char *list, const char *name);
 
 #endif

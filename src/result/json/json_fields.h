@@ -3,8 +3,8 @@
  * and releasing.
  *
  * Adding a member: add a row with `.optional = true` to the table of its struct (result_fields.c,
- * device_fields.c), the same name in result.schema.json under `properties` but not under
- * `required`, and for a string a row in anonymise_rules.c. Results of earlier versions lack it and
+ * device_fields.c), for a string with `.publish`, and the same name in result.schema.json under
+ * `properties` but not under `required`. Results of earlier versions lack it and
  * must stay readable: it then reads as unknown or empty (codec.absent). Tables end with { 0 } and
  * have up to 64 rows. Adding a type of member: add a const struct codec.
  *
@@ -45,6 +45,26 @@ enum status json_fields_path_error(const struct json_path *path, struct error *e
 /* How the struct stores an unknown number, which is null in JSON. */
 enum unknown { UNKNOWN_NEVER, UNKNOWN_ZERO, UNKNOWN_NEGATIVE /* -1 */ };
 
+/*
+ * Treatment of a string of a result by --anonymise (anonymise.c). Use PUBLISH_KEEP only for text
+ * that no user, administrator or other program wrote.
+ */
+enum publish {
+	PUBLISH_UNDECIDED, /* becomes "" */
+	PUBLISH_DROP,      /* becomes "" */
+	PUBLISH_LEFT_OUT,  /* a sentence: replaced by ANONYMISE_LEFT_OUT */
+	PUBLISH_KEEP,      /* text of the program, a data sheet or a driver; times */
+	PUBLISH_NAME,      /* replaced by a pseudonym of `kind` */
+	PUBLISH_PLAIN,     /* kept unless it looks like a path, an address or an id */
+	PUBLISH_LABEL,     /* kept if a shipped config has this label or limit, by `kind` */
+	PUBLISH_CASE,      /* id of a case; its label as PUBLISH_LABEL */
+	PUBLISH_FILE,      /* a config, limits, or a place in them: kept if gpuproof ships it */
+	PUBLISH_SECTION,   /* "suite transfer big" */
+	PUBLISH_VALUE,     /* value of a setting, by its key */
+	PUBLISH_INI,       /* keeps sections and settings, leaves out the rest */
+	PUBLISH_FACT       /* value of a fact, by its name */
+};
+
 struct field {
 	const char *name;
 	const struct codec *codec;
@@ -68,6 +88,8 @@ struct field {
 	bool one_line;
 	/* codec_map, codec_values: member of the element (char *) that is the key */
 	size_t key_offset;
+	enum publish publish;
+	const char *kind; /* "uuid", of a pseudonym; "label", "limit" */
 };
 
 /* Functions of a codec; `base` is the struct that the field's offset refers to. */

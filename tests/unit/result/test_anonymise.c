@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "plan/schema.h"
 #include "result/anonymise/anonymise.h"
-#include "result/anonymise/anonymise_rules.h"
 #include "result/host/environment.h"
 #include "result/result_fields.h"
 #include "sample_result.h"
@@ -445,65 +444,29 @@ static void labels_of_shipped_sections_stay(void **state)
 	}
 }
 
-/* All members below `fields`; each string must have a rule, and `seen` gets "path member\n". */
-static void check_members(const struct field *fields, const char *parent, struct text *seen);
-
-static void check_member(const struct field *f, const char *parent, struct text *seen)
+/* Each string of the rows, and below them, must say what is published of it. */
+static void check_members(const struct field *fields, const char *parent)
 {
-	static const struct codec *const numbers[] = {
-		&codec_real, &codec_int,      &codec_int64, &codec_unsigned, &codec_uint64,
-		&codec_bool, &codec_tristate, &codec_bits,  &codec_reals,    &codec_counts,
-	};
-	bool list = f->codec == &codec_array;
-	bool strings = f->codec == &codec_strings || f->codec == &codec_flags ||
-		       f->codec == &codec_parameters || f->codec == &codec_parameter_strings ||
-		       !f->fields;
-	char *path = xasprintf("%s%s%s%s", parent, *parent ? "." : "", f->name,
-			       list                     ? "[]"
-			       : f->codec == &codec_map ? ".*"
-							: "");
+	for (const struct field *f = fields; f->name; f++) {
+		char *path = xasprintf("%s%s%s", parent, *parent ? "." : "", f->name);
 
-	text_addf(seen, "%s %s\n", parent, f->name);
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		if (f->codec == numbers[i])
-			goto out;
-	if (f->codec == &codec_values)
-		text_addf(seen, "%s *\n", path);
-	if (anonymise_rule_of(parent, f->name))
-		goto out;
-	if (f->codec == &codec_values && anonymise_rule_of(path, "x"))
-		goto out;
-	if (strings)
-		fail_msg("anonymise_rules.c does not say what becomes of %s", path);
-	check_members(f->fields, path, seen);
-out:
-	free(path);
-}
-
-static void check_members(const struct field *fields, const char *parent, struct text *seen)
-{
-	for (; fields->name; fields++)
-		check_member(fields, parent, seen);
+		if ((f->codec == &codec_string || f->codec == &codec_chars ||
+		     f->codec == &codec_strings) &&
+		    f->publish == PUBLISH_UNDECIDED)
+			fail_msg("its row does not say what becomes of %s", path);
+		assert_int_equal(f->kind != NULL,
+				 f->publish == PUBLISH_NAME || f->publish == PUBLISH_LABEL);
+		if (f->fields && f->codec != &codec_rows && strcmp(f->name, "presentation") != 0)
+			check_members(f->fields, path);
+		free(path);
+	}
 }
 
 /* Publication of a new member of the result is decided here, not by chance. */
 static void every_string_of_a_result_has_a_rule(void **state)
 {
-	struct text seen = TEXT_EMPTY;
-
 	(void)state;
-	check_members(result_fields, "", &seen);
-	for (const struct anonymise_rule *r = anonymise_rules; r->path; r++)
-		for (const char *at = r->members; *at;) {
-			size_t n = strcspn(at, ",");
-			char *line = xasprintf("\n%s %.*s\n", r->path, (int)n, at);
-
-			if (!strstr(seen.data, line) && !text_starts_with(seen.data, line + 1))
-				fail_msg("%s.%.*s is no member of a result", r->path, (int)n, at);
-			free(line);
-			at += n + strspn(at + n, ", ");
-		}
-	text_release(&seen);
+	check_members(result_fields, "");
 }
 
 static bool is_in(const char *const *words, const char *word)
@@ -519,8 +482,8 @@ static void check_fact(void *context, const char *name, const char *value)
 	(void)context;
 	(void)value;
 	if (strcmp(name, "hostname") != 0 && !text_starts_with(name, "env ") &&
-	    !anonymise_rules_listed(anonymise_facts, name))
-		fail_msg("anonymise_rules.c does not know the fact '%s'", name);
+	    !anonymise_listed(anonymise_facts, name))
+		fail_msg("anonymise.c does not know the fact '%s'", name);
 }
 
 static void every_fact_of_a_host_has_a_rule(void **state)
@@ -560,12 +523,12 @@ static void every_text_key_has_a_rule(void **state)
 	for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
 		for (const struct key *k = tables[t]; k->name; k++)
 			if (k->type == KEY_TEXT && !is_in(grammar, k->name) &&
-			    !anonymise_rules_listed(anonymise_named_keys, k->name))
+			    !anonymise_listed(anonymise_named_keys, k->name))
 				fail_msg("anonymise_named_keys lacks '%s'", k->name);
 	for (const struct suite *const *s = suites; *s; s++)
 		for (const struct key *k = (*s)->keys; k && k->name; k++)
 			if (k->type == KEY_TEXT && !is_in(grammar, k->name) &&
-			    !anonymise_rules_listed(anonymise_named_keys, k->name))
+			    !anonymise_listed(anonymise_named_keys, k->name))
 				fail_msg("suite %s: anonymise_named_keys lacks '%s'", (*s)->name,
 					 k->name);
 }
