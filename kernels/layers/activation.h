@@ -14,22 +14,13 @@
 
 #define GELU_SQRT_2_OVER_PI 0.7978845608028654f
 #define GELU_CUBE 0.044715f
-#define GELU_SQRT_HALF 0.7071067811865476f
-#define GELU_DENSITY 0.3989422804014327f /* 1 / sqrt(2 pi) */
 
-/* NaN stays NaN in all of them, so that it is noticed. */
+/* NaN stays NaN in both, so that it is noticed. */
 ACTIVATION_FUNCTION float activation_value(enum activation activation, float x)
 {
-	switch (activation) {
-	case ACTIVATION_RELU:
+	if (activation == ACTIVATION_RELU)
 		return x < 0 ? 0 : x;
-	case ACTIVATION_GELU_ERF:
-		return 0.5f * x * (1 + erff(x * GELU_SQRT_HALF));
-	case ACTIVATION_GELU_TANH:
-		return 0.5f * x * (1 + tanhf(GELU_SQRT_2_OVER_PI * (x + GELU_CUBE * x * x * x)));
-	default:
-		return x;
-	}
+	return 0.5f * x * (1 + tanhf(GELU_SQRT_2_OVER_PI * (x + GELU_CUBE * x * x * x)));
 }
 
 /* dy * f'(x); ReLU's derivative at 0 is 0. */
@@ -37,19 +28,11 @@ ACTIVATION_FUNCTION float activation_gradient(enum activation activation, float 
 {
 	float t;
 
-	switch (activation) {
-	case ACTIVATION_RELU:
+	if (activation == ACTIVATION_RELU)
 		return x > 0 ? dy : 0;
-	case ACTIVATION_GELU_ERF:
-		return dy * (0.5f * (1 + erff(x * GELU_SQRT_HALF)) +
-			     x * GELU_DENSITY * expf(-0.5f * x * x));
-	case ACTIVATION_GELU_TANH:
-		t = tanhf(GELU_SQRT_2_OVER_PI * (x + GELU_CUBE * x * x * x));
-		return dy * (0.5f * (1 + t) + 0.5f * x * (1 - t * t) * GELU_SQRT_2_OVER_PI *
-						      (1 + 3 * GELU_CUBE * x * x));
-	default:
-		return dy;
-	}
+	t = tanhf(GELU_SQRT_2_OVER_PI * (x + GELU_CUBE * x * x * x));
+	return dy * (0.5f * (1 + t) +
+		     0.5f * x * (1 - t * t) * GELU_SQRT_2_OVER_PI * (1 + 3 * GELU_CUBE * x * x));
 }
 
 #endif

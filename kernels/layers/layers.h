@@ -100,7 +100,7 @@ static inline uint64_t layers_batch_norm_scratch_bytes(uint64_t columns)
  * GELU (Hendrycks and Gimpel 2016): x times the normal distribution function, with erf or the
  * paper's tanh formula.
  */
-enum activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_GELU_ERF, ACTIVATION_GELU_TANH };
+enum activation { ACTIVATION_RELU, ACTIVATION_GELU_TANH };
 
 /*
  * "activation_forward": x[r][c] += bias[c], in place (bias NULL: x unchanged); y = f(x). y may be x

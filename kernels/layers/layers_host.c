@@ -400,13 +400,6 @@ HOST_KERNEL(layer_norm_backward)
  */
 #define COLUMNS_GRAIN 16
 
-/* Columns [first, first + count) of a row, converted to `buffer` unless they are FP32. */
-static float *layers_host_open_part(const void *tensor, enum precision precision, uint64_t columns,
-				    uint64_t row, uint64_t first, uint64_t count, float *buffer)
-{
-	return elements_open(tensor, precision, row * columns + first, count, buffer);
-}
-
 /* Both passes call it, so that backward finds the same sign. */
 static float layers_host_batch_norm_value(float x, float mean, float rstd, float gamma, float beta)
 {
@@ -423,15 +416,15 @@ static void layers_host_forward_columns(const struct batch_norm_forward_argument
 		    *b = elements_open(a->beta, a->precision, first, count, beta);
 
 	for (uint64_t row = 0; row < a->rows; row++) {
-		const float *x = layers_host_open_part(a->x, a->precision, a->columns, row, first,
-						       count, x_buffer);
+		const float *x = elements_open(a->x, a->precision, row * a->columns + first, count,
+					       x_buffer);
 
 		for (uint64_t c = 0; c < count; c++)
 			mean[c] += (double)x[c] / (double)a->rows;
 	}
 	for (uint64_t row = 0; row < a->rows; row++) {
-		const float *x = layers_host_open_part(a->x, a->precision, a->columns, row, first,
-						       count, x_buffer);
+		const float *x = elements_open(a->x, a->precision, row * a->columns + first, count,
+					       x_buffer);
 
 		for (uint64_t c = 0; c < count; c++)
 			squares[c] += ((double)x[c] - mean[c]) * ((double)x[c] - mean[c]);
@@ -442,13 +435,13 @@ static void layers_host_forward_columns(const struct batch_norm_forward_argument
 			(float)(1 / sqrt(squares[c] / (double)a->rows + (double)a->epsilon));
 	}
 	for (uint64_t row = 0; row < a->rows; row++) {
-		const float *x = layers_host_open_part(a->x, a->precision, a->columns, row, first,
-						       count, x_buffer);
+		const float *x = elements_open(a->x, a->precision, row * a->columns + first, count,
+					       x_buffer);
 
-		const float *residual =
-			a->residual ? layers_host_open_part(a->residual, a->precision, a->columns,
-							    row, first, count, residual_buffer)
-				    : NULL;
+		const float *residual = a->residual ? elements_open(a->residual, a->precision,
+								    row * a->columns + first, count,
+								    residual_buffer)
+						    : NULL;
 
 		for (uint64_t c = 0; c < count; c++) {
 			y[c] = layers_host_batch_norm_value(x[c], a->mean[first + c],
@@ -507,18 +500,16 @@ static void layers_host_batch_norm_sum_gradients(const struct batch_norm_backwar
 		sum[ELEMENTS_BLOCK];
 
 	for (uint64_t row = 0; row < a->rows; row++) {
-		const float *dy = layers_host_open_part(a->dy, a->precision, a->columns, row, first,
-							count, dy_buffer),
-			    *y = layers_host_open_part(a->y, a->precision, a->columns, row, first,
-						       count, y_buffer),
-			    *other = a->other ? layers_host_open_part(a->other, a->precision,
-								      a->columns, row, first, count,
-								      other_buffer)
+		uint64_t at = row * a->columns + first;
+		const float *dy = elements_open(a->dy, a->precision, at, count, dy_buffer),
+			    *y = elements_open(a->y, a->precision, at, count, y_buffer),
+			    *other = a->other ? elements_open(a->other, a->precision, at, count,
+							      other_buffer)
 					      : NULL;
 
 		for (uint64_t c = 0; c < count; c++)
 			sum[c] = y[c] > 0 ? dy[c] + (other ? other[c] : 0) : 0;
-		elements_store(a->sum, a->precision, row * a->columns + first, count, sum);
+		elements_store(a->sum, a->precision, at, count, sum);
 	}
 }
 
@@ -529,8 +520,8 @@ static void layers_host_batch_norm_masked(const struct batch_norm_backward_argum
 					  float *out)
 {
 	float buffer[ELEMENTS_BLOCK];
-	const float *dy = layers_host_open_part(a->y ? a->sum : a->dy, a->precision, a->columns,
-						row, first, count, buffer);
+	const float *dy = elements_open(a->y ? a->sum : a->dy, a->precision,
+					row * a->columns + first, count, buffer);
 
 	for (uint64_t c = 0; c < count; c++)
 		out[c] = beta && !(layers_host_batch_norm_value(x[c], a->mean[first + c],
@@ -552,8 +543,8 @@ static void layers_host_backward_columns(const struct batch_norm_backward_argume
 	if (a->y)
 		layers_host_batch_norm_sum_gradients(a, first, count);
 	for (uint64_t row = 0; row < a->rows; row++) {
-		const float *x = layers_host_open_part(a->x, a->precision, a->columns, row, first,
-						       count, x_buffer);
+		const float *x = elements_open(a->x, a->precision, row * a->columns + first, count,
+					       x_buffer);
 
 		layers_host_batch_norm_masked(a, row, first, count, x, g, b, dy);
 		for (uint64_t c = 0; c < count; c++) {
@@ -565,8 +556,8 @@ static void layers_host_backward_columns(const struct batch_norm_backward_argume
 	layers_host_batch_norm_store_sums(a, a->dbeta, sum, first, count);
 	layers_host_batch_norm_store_sums(a, a->dgamma, product, first, count);
 	for (uint64_t row = 0; row < a->rows; row++) {
-		const float *x = layers_host_open_part(a->x, a->precision, a->columns, row, first,
-						       count, x_buffer);
+		const float *x = elements_open(a->x, a->precision, row * a->columns + first, count,
+					       x_buffer);
 
 		layers_host_batch_norm_masked(a, row, first, count, x, g, b, dy);
 		for (uint64_t c = 0; c < count; c++) {

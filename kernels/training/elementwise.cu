@@ -66,40 +66,6 @@ extern "C" enum status kernel_cuda_convert(struct stream *stream, const void *ar
 	return cuda_device_check_launch("convert", err);
 }
 
-template <typename T>
-static __global__ void elementwise_scale(T *x, uint64_t count, double factor, bool aligned)
-{
-	typedef typename math_of<T>::type math;
-	const int V = 16 / sizeof(T);
-
-	for (uint64_t i = FIRST_PACK(V); i < count; i += PACK_STRIDE(V)) {
-		math v[V];
-
-		storage_load_pack<V>(v, x, i, count, aligned);
-#pragma unroll
-		for (int k = 0; k < V; k++)
-			v[k] *= (math)factor;
-		storage_store_pack<V>(x, v, i, count, aligned);
-	}
-}
-
-extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *arguments,
-					 struct error *err)
-{
-	const struct scale_arguments *a = (const struct scale_arguments *)arguments;
-	cudaStream_t handle = cuda_stream_handle(stream);
-
-	if (a->count == 0)
-		return STATUS_OK;
-#define CALL(T)                                                                                 \
-	elementwise_scale<T>                                                                    \
-		<<<storage_grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>( \
-			(T *)a->x, a->count, a->factor, storage_packs_aligned(a->x))
-	FOR_STORAGE(a->precision, CALL)
-#undef CALL
-	return cuda_device_check_launch("scale", err);
-}
-
 /* One row of threads per matrix row, so that no thread needs a division to find its column. */
 template <typename T, int V>
 static __global__ void elementwise_bias_relu(T *y, const T *bias, uint64_t rows, uint64_t columns,

@@ -72,36 +72,32 @@ static void output_gradient_host_transpose_slice(void *context, unsigned part, u
 }
 
 /*
- * Sums a fixed part of the rows into its row of the scratch: the order does not depend on the
+ * Sums fixed parts of the rows, each into its row of the scratch: the order does not depend on the
  * threads.
  */
-static void output_gradient_host_sum_rows(const struct output_gradient_arguments *a, uint64_t part)
-{
-	double *sum = (double *)a->scratch + part * a->columns;
-	uint64_t begin = a->rows * part / OUTPUT_GRADIENT_PARTS,
-		 end = a->rows * (part + 1) / OUTPUT_GRADIENT_PARTS;
-	float buffer[ELEMENTS_BLOCK];
-
-	memset(sum, 0, a->columns * sizeof(*sum));
-	for (uint64_t row = begin; row < end; row++) {
-		if (a->precision == PRECISION_FP64) {
-			add_to_double(sum, (const double *)a->dy + row * a->columns, a->columns);
-			continue;
-		}
-		FOR_BLOCKS (column, count, 0, a->columns)
-			add_to_float(sum + column,
-				     elements_open(a->dy, a->precision, row * a->columns + column,
-						   count, buffer),
-				     count);
-	}
-}
-
 static void output_gradient_host_sum_rows_slice(void *context, unsigned part, uint64_t begin,
 						uint64_t end)
 {
+	const struct output_gradient_arguments *a = context;
+	float buffer[ELEMENTS_BLOCK];
+
 	(void)part;
-	for (uint64_t i = begin; i < end; i++)
-		output_gradient_host_sum_rows(context, i);
+	for (uint64_t p = begin; p < end; p++) {
+		double *sum = (double *)a->scratch + p * a->columns;
+		uint64_t row = a->rows * p / OUTPUT_GRADIENT_PARTS,
+			 last = a->rows * (p + 1) / OUTPUT_GRADIENT_PARTS;
+
+		memset(sum, 0, a->columns * sizeof(*sum));
+		for (; row < last && a->precision == PRECISION_FP64; row++)
+			add_to_double(sum, (const double *)a->dy + row * a->columns, a->columns);
+		for (; row < last; row++)
+			FOR_BLOCKS (column, count, 0, a->columns)
+				add_to_float(sum + column,
+					     elements_open(a->dy, a->precision,
+							   row * a->columns + column, count,
+							   buffer),
+					     count);
+	}
 }
 
 /* beta * old value + sum, from column `first` on. */
@@ -219,35 +215,6 @@ static enum status convert_run(struct stream *stream, const void *arguments, str
 	return STATUS_OK;
 }
 HOST_KERNEL(convert)
-
-static void output_gradient_host_scale_slice(void *context, unsigned part, uint64_t begin,
-					     uint64_t end)
-{
-	const struct scale_arguments *a = context;
-	float buffer[ELEMENTS_BLOCK];
-
-	(void)part;
-	if (a->precision == PRECISION_FP64) {
-		scale_double((double *)a->x + begin, end - begin, a->factor);
-		return;
-	}
-	FOR_BLOCKS (first, count, begin, end) {
-		float *x = elements_open(a->x, a->precision, first, count, buffer);
-
-		scale_float(x, count, (float)a->factor);
-		elements_close(a->x, a->precision, first, count, x);
-	}
-}
-
-static enum status scale_run(struct stream *stream, const void *arguments, struct error *err)
-{
-	struct scale_arguments a = *(const struct scale_arguments *)arguments;
-
-	(void)err;
-	host_stream_parallel(stream, a.count, ELEMENTS_GRAIN, output_gradient_host_scale_slice, &a);
-	return STATUS_OK;
-}
-HOST_KERNEL(scale)
 
 static void output_gradient_host_bias_relu_row(const struct bias_relu_arguments *a, uint64_t row)
 {

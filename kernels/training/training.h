@@ -17,14 +17,6 @@ struct convert_arguments {
 	uint64_t count;
 };
 
-/* "scale": x[i] *= factor. */
-struct scale_arguments {
-	void *x;
-	enum precision precision;
-	uint64_t count;
-	double factor;
-};
-
 /*
  * "bias_relu": y[r][c] = relu ? max(0, y[r][c] + bias[c]) : y[r][c] + bias[c], in place. y: rows x
  * columns.

@@ -12,42 +12,19 @@
 #include "measure/run.h"
 #include "plan/suite.h"
 #include "suites/training/models/gemm/layer.h"
+#include "suites/training/models/model_keys.h"
 #include "suites/training/models/network.h"
 #include "suites/training/models/reference/values.h"
 #include "suites/training/parallel/modes/modes.h"
 #include "suites/shared/estimate.h"
 #include "suites/shared/words.h"
 
-static const char *const batch_modes[] = { "strong", "weak", NULL };
-
 static const struct key keys[] = {
-	{ .name = "layers",
-	  .type = KEY_INTEGER,
-	  .list = true,
-	  .fallback = "1000,2000,1000,10",
-	  .min = 1,
-	  .max = 1e6,
-	  .help = "widths of the layers: input first, number of classes last" },
-	{ .name = "precision",
-	  .type = KEY_CHOICE,
-	  .list = true,
-	  .fallback = "fp32",
-	  .choices = training_names,
-	  .help = "precision of weights, activations and GEMMs" },
-	{ .name = "batch",
-	  .type = KEY_INTEGER,
-	  .list = true,
-	  .fallback = "1024",
-	  .min = 1,
-	  .max = 1e9,
-	  .help = "samples per pass: of all devices together (batch_mode = strong) or of each "
-		  "device (weak)" },
-	{ .name = "batch_mode",
-	  .type = KEY_CHOICE,
-	  .list = true,
-	  .fallback = "strong",
-	  .choices = batch_modes,
-	  .help = "strong: the devices split the batch; weak: each device has its own batch" },
+	LAYERS_KEY,
+	PRECISION_KEY,
+	BATCH_KEY("samples per pass: of all devices together (batch_mode = strong) or of each "
+		  "device (weak)"),
+	BATCH_MODE_KEY,
 	{ .name = "devices",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -129,17 +106,6 @@ static uint64_t inference_widest_output(const struct setup *setup)
 	return widest;
 }
 
-static uint64_t inference_bytes(const struct setup *setup, uint64_t rows)
-{
-	uint64_t weights = 0, element = precision_bytes(setup->precision);
-
-	for (size_t l = 0; l < setup->layers; l++)
-		weights += (setup->widths[l] + 1) * setup->widths[l + 1];
-	/* Weights and, as in struct network, gradients and FP32 master weights. */
-	return weights * (2 * element + (setup_has_master(setup) ? 4 : 0)) +
-	       rows * (setup->widths[0] + 2 * inference_widest_output(setup)) * element;
-}
-
 static enum status inference_open_forward(struct forward *f, struct device *device,
 					  const struct setup *setup, uint64_t first, uint64_t rows,
 					  struct error *err)
@@ -201,19 +167,6 @@ static enum status inference_fetch(struct forward *f, const void *from, uint64_t
 	return err->status;
 }
 
-static void inference_dense_layer_reference(const double *weights, const double *bias,
-					    const double *x, double *y, uint64_t in, uint64_t out,
-					    bool last)
-{
-	for (uint64_t o = 0; o < out; o++) {
-		double sum = bias[o];
-
-		for (uint64_t i = 0; i < in; i++)
-			sum += weights[o * in + i] * x[i];
-		y[o] = last || sum > 0 ? sum : 0;
-	}
-}
-
 /* Computes one row through all layers in double precision, with the device's weights. */
 static enum status inference_reference_row(struct forward *f, double *const weights[],
 					   double *const biases[], uint64_t row, double *logits,
@@ -229,8 +182,13 @@ static enum status inference_reference_row(struct forward *f, double *const weig
 		for (size_t l = 0; l < s->layers; l++) {
 			double *next = x;
 
-			inference_dense_layer_reference(weights[l], biases[l], x, y, s->widths[l],
-							s->widths[l + 1], l + 1 == s->layers);
+			for (uint64_t o = 0; o < s->widths[l + 1]; o++) {
+				double sum = biases[l][o];
+
+				for (uint64_t i = 0; i < s->widths[l]; i++)
+					sum += weights[l][o * s->widths[l] + i] * x[i];
+				y[o] = l + 1 == s->layers || sum > 0 ? sum : 0;
+			}
 			x = y;
 			y = next;
 		}
@@ -292,20 +250,15 @@ static enum status inference_output_error(struct forward *f, double *error, stru
 	return err->status;
 }
 
-/* Rounding of each layer's outputs and of FP32 sums. */
-static double inference_tolerance_of(const struct setup *setup)
+static enum status inference_verify(struct run *run, struct forward *f, struct error *err)
 {
+	/* Rounding of each layer's outputs and of FP32 sums. */
 	static const double units[PRECISION_COUNT] = {
 		[PRECISION_FP64] = 1e-14, [PRECISION_FP32] = 1e-5, [PRECISION_TF32] = 4e-3,
 		[PRECISION_FP16] = 4e-3,  [PRECISION_BF16] = 3e-2,
 	};
-
-	return units[setup->precision] * sqrt((double)setup->layers);
-}
-
-static enum status inference_verify(struct run *run, struct forward *f, struct error *err)
-{
-	double error = NAN, tolerance = inference_tolerance_of(&f->setup), worst;
+	double error = NAN, tolerance = units[f->setup.precision] * sqrt((double)f->setup.layers),
+	       worst;
 	enum status status = inference_launch(f, 1, err);
 
 	if (status == STATUS_OK)
@@ -411,21 +364,11 @@ static enum status inference_run(struct run *run, struct error *err)
 	return err->status;
 }
 
-static const char *inference_refusal(const struct setup *setup, const struct plan_case *point,
-				     const struct device_info *info)
-{
-	if (!(info->capabilities & precision_capability(setup->precision)))
-		return "the device does not support this precision";
-	if (case_integer(point, "batch_mode") == 0 &&
-	    setup->batch % (uint64_t)case_integer(point, "devices"))
-		return "the batch is not divisible by the number of devices";
-	return NULL;
-}
-
 static enum status inference_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	int ranks = (int)case_integer(point, "devices");
 	bool weak = case_integer(point, "batch_mode") != 0;
+	uint64_t weights = 0, element;
 	struct setup setup;
 
 	if (inference_setup_from_case(&setup, point, err) != STATUS_OK)
@@ -434,16 +377,26 @@ static enum status inference_expand(struct plan *plan, struct plan_case *point, 
 	if (ranks == 1 && weak)
 		return STATUS_OK;
 	plan_unname_usual(point, "batch_mode", "strong");
-	point->device_bytes = inference_bytes(&setup, setup.batch);
+	for (size_t l = 0; l < setup.layers; l++)
+		weights += (setup.widths[l] + 1) * setup.widths[l + 1];
+	/* Weights and, as in struct network, gradients and FP32 master weights. */
+	element = precision_bytes(setup.precision);
+	point->device_bytes =
+		weights * (2 * element + (setup_has_master(&setup) ? 4 : 0)) +
+		setup.batch * (setup.widths[0] + 2 * inference_widest_output(&setup)) * element;
 	for (size_t i = 0; i < plan->device_count; i++) {
+		const char *reason = NULL;
+
 		if (!plan_first_of_backend(plan, i))
 			continue;
+		if (!(plan->devices[i].capabilities & precision_capability(setup.precision)))
+			reason = "the device does not support this precision";
+		else if (!weak && setup.batch % (uint64_t)ranks)
+			reason = "the batch is not divisible by the number of devices";
 		point->setup_seconds =
 			0.5 + 10 * model_flops(&setup) /
 				      shared_estimate_flops(&plan->devices[i], setup.precision);
-		if (plan_add_ranks(plan, point, i, ranks,
-				   inference_refusal(&setup, point, &plan->devices[i]),
-				   err) != STATUS_OK)
+		if (plan_add_ranks(plan, point, i, ranks, reason, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;

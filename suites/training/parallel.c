@@ -17,7 +17,6 @@
 #include "suites/training/models/segments.h"
 #include "suites/training/parallel/baseline_cache.h"
 #include "suites/training/parallel/memory_classes.h"
-#include "suites/training/parallel/largest_batch.h"
 #include "suites/training/parallel/measure.h"
 #include "suites/training/parallel/modes/modes.h"
 #include "suites/training/parallel/outcome.h"
@@ -38,8 +37,6 @@ static const char *const loss_places[] = { "server", "replica", NULL };
 static const char *const overlaps[] = { "on", "off", NULL };
 
 static const char *const launches[] = { "stream", "graph", NULL };
-
-static const char *const batch_modes[] = { "strong", "weak", NULL };
 
 static const struct key keys[] = {
 	MODEL_KEYS("mlp: linear layers and ReLUs; transformer: decoder, not with dp_naive; "
@@ -72,13 +69,7 @@ static const struct key keys[] = {
 	PRECISION_KEY,
 	BATCH_KEY("samples per step: of all devices together (batch_mode = strong) or of each "
 		  "device (weak)"),
-	{ .name = "batch_mode",
-	  .type = KEY_CHOICE,
-	  .list = true,
-	  .fallback = "strong",
-	  .choices = batch_modes,
-	  .help = "strong: the devices split the batch; weak: each device has a batch of this "
-		  "size" },
+	BATCH_MODE_KEY,
 	{ .name = "modes",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -203,11 +194,7 @@ static const struct key keys[] = {
 	  .choices = loss_places,
 	  .help = "dp_naive: server: the first device computes the loss of all rows; replica: each "
 		  "device computes the loss of its own rows" },
-	{ .name = "optimizer",
-	  .type = KEY_CHOICE,
-	  .fallback = "adam",
-	  .choices = optimizer_names,
-	  .help = "optimizer: sgd, momentum or adam" },
+	OPTIMIZER_KEY(false),
 	{ .name = "learning_rate",
 	  .type = KEY_REAL,
 	  .fallback = "0",
@@ -305,14 +292,6 @@ static enum study training_parallel_study_of(const struct plan_case *c)
 	return (enum study)case_integer(c, "studies");
 }
 
-/* A few trials, each of which writes all of the memory. */
-static double training_parallel_search_seconds(const struct setup *setup,
-					       const struct device_info *info)
-{
-	return 3 + 0.5 * setup->ranks +
-	       (double)info->memory_bytes / (device_is_host(info) ? 20e9 : 100e9);
-}
-
 static const char *training_parallel_refusal(const struct setup *setup, char *text, size_t size)
 {
 	if (setup->kind == MODEL_TRANSFORMER && setup_transformer_refusal(setup, text, size))
@@ -364,31 +343,59 @@ static enum status training_parallel_plan_on(struct plan *plan, struct plan_case
 		/* The largest workspace of the search, and of the chosen engines. */
 		if (step && training_parallel_convolves_by_library(setup, point->section, info))
 			point->device_bytes += 2 * CONVOLUTION_WORKSPACE_BYTES;
+		/* A few trials, each of which writes all of the memory. */
 		point->setup_seconds =
 			step ? training_parallel_setup_seconds(setup, point->section, info)
-			     : training_parallel_search_seconds(setup, info);
+			     : 3 + 0.5 * setup->ranks +
+					(double)info->memory_bytes /
+						(device_is_host(info) ? 20e9 : 100e9);
 	}
 	return plan->group.nodes ? plan_add_group(plan, point, reason, err)
 				 : plan_add_ranks(plan, point, first, setup->ranks, reason, err);
 }
 
 /*
- * Drops axes of other models, and its own axes that do not vary. False: the combination duplicates
+ * Drops the axes that this case does not vary, and usual values. False: the combination duplicates
  * one that is planned with another value of a meaningless axis.
  */
-static bool training_parallel_drop_model(struct plan_case *point, const struct setup *setup)
+static bool training_parallel_drop_axes(struct plan_case *point, const struct setup *setup)
 {
-	static const char *const sizes[] = { "hidden", "sequence" };
-	bool first = true;
+	bool transformer = setup->kind == MODEL_TRANSFORMER, images = setup_has_images(setup);
+	const struct section *section = point->section;
+	const struct {
+		const char *name;
+		bool varies;
+	} axes_used[] = {
+		{ "microbatches", setup->mode->microbatched },
+		{ "bucket", setup->mode->bucketed },
+		{ "hidden", transformer && section_setting(section, "hidden")->count > 1 },
+		{ "sequence", transformer && section_setting(section, "sequence")->count > 1 },
+		{ "convolution", images },
+		{ "width", setup_case_width(point) > 0 },
+		{ "transport", setup->ranks > 1 },
+		{ "overlap", setup->no_overlap },
+		{ "aliasing", !setup->no_aliasing || buffer_alias_changes(setup) },
+		{ "hybrid", setup->mode->gridded },
+	};
 
+	plan_unname_usual(point, "convolution", "plain");
+	plan_unname_usual(point, "width", "0");
+	/* While the axis aliasing, which has the same words, is there. */
+	plan_unname_usual(point, "overlap", "on");
+	for (size_t i = 0; i < ARRAY_SIZE(axes_used); i++)
+		if (!axes_used[i].varies && !plan_drop_axis(point, axes_used[i].name))
+			return false;
 	/* Each value occurs once, so nothing is lost. */
 	if (setup->kind == MODEL_MLP)
 		plan_drop_axis(point, "model");
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		if (setup->kind != MODEL_TRANSFORMER ||
-		    section_setting(point->section, sizes[i])->count == 1)
-			first &= plan_drop_axis(point, sizes[i]);
-	return first;
+	if (!setup->graph)
+		plan_drop_axis(point, "launch");
+	if (!setup->no_aliasing)
+		plan_drop_axis(point, "aliasing");
+	plan_unname_usual(point, "aliasing", "on");
+	if (setup->ranks > 1 && setup->transport == TRANSPORT_AUTO)
+		plan_drop_axis(point, "transport");
+	return true;
 }
 
 /* Drops axes that the study does not vary. False: this point duplicates another. */
@@ -446,49 +453,16 @@ static enum status training_parallel_expand(struct plan *plan, struct plan_case 
 		return err->status;
 	/*
 	 * Not an error: the product of the axes contains these combinations, but the config did not
-	 * ask for them.
+	 * ask for them: keys of different models, and one device with several ranks' modes. Strong
+	 * and weak scaling are the same case on one device.
 	 */
-	if ((setup.mode == mode_find("single")) != (setup.ranks == 1))
-		return STATUS_OK;
-	if (!setup.mode->microbatched && !plan_drop_axis(point, "microbatches"))
-		return STATUS_OK;
-	if (!setup.mode->bucketed && !plan_drop_axis(point, "bucket"))
+	if ((setup.mode == mode_find("single")) != (setup.ranks == 1) ||
+	    (setup.kind != MODEL_MLP && setup_case_width(point) > 0) ||
+	    (setup.ranks == 1 && setup.weak))
 		return STATUS_OK;
 	if (training_parallel_study_of(point) == STUDY_STEP)
 		plan_unname_usual(point, "batch_mode", "strong");
-	if (!training_parallel_drop_model(point, &setup))
-		return STATUS_OK;
-	/* Combinations of keys of different models. */
-	if (setup.kind != MODEL_MLP && setup_case_width(point) > 0)
-		return STATUS_OK;
-	if (!setup_has_images(&setup) && !plan_drop_axis(point, "convolution"))
-		return STATUS_OK;
-	if (setup_has_images(&setup))
-		plan_unname_usual(point, "convolution", "plain");
-	if (setup_case_width(point) > 0)
-		plan_unname_usual(point, "width", "0");
-	else if (!plan_drop_axis(point, "width"))
-		return STATUS_OK;
-	if (setup.ranks == 1 && !plan_drop_axis(point, "transport"))
-		return STATUS_OK;
-	/* Each value occurs once, so nothing is lost. */
-	if (!setup.graph)
-		plan_drop_axis(point, "launch");
-	if (!setup.no_overlap && !plan_drop_axis(point, "overlap"))
-		return STATUS_OK;
-	plan_unname_usual(point, "overlap", "on");
-	/* Each value occurs once, so nothing is lost. */
-	if (!setup.no_aliasing)
-		plan_drop_axis(point, "aliasing");
-	else if (!buffer_alias_changes(&setup) && !plan_drop_axis(point, "aliasing"))
-		return STATUS_OK;
-	plan_unname_usual(point, "aliasing", "on");
-	if (setup.ranks > 1 && setup.transport == TRANSPORT_AUTO)
-		plan_drop_axis(point, "transport");
-	/* Strong and weak scaling are the same case on one device. */
-	if (setup.ranks == 1 && setup.weak)
-		return STATUS_OK;
-	if (!setup.mode->gridded && !plan_drop_axis(point, "hybrid"))
+	if (!training_parallel_drop_axes(point, &setup))
 		return STATUS_OK;
 	if (setup.mode->gridded &&
 	    setup.grid.data * setup.grid.tensor * setup.grid.pipeline != setup.ranks)
@@ -524,42 +498,30 @@ static enum status training_parallel_run(struct run *run, struct error *err)
 		       : err->status;
 }
 
-/* Recomputation is work of the device, not of the model. */
-static void training_parallel_record_utilisation(struct run *run, const struct setup *setup,
-						 const struct highest_rates *rates)
-{
-	const struct metric_value *rate = case_metric(run->result, "parallel.flops");
-	double share = rate ? rate->value / setup->ranks / rates->gemm : NAN;
-
-	if (!isfinite(share))
-		return;
-	run_value(run, "parallel.mfu", share);
-	run_value(run, "parallel.hfu",
-		  share * (1 + segments_recompute_flops(setup) / model_flops(setup)));
-}
-
-static void training_parallel_derive_critical(struct run *run, const struct setup *setup,
-					      const struct highest_rates *rates)
-{
-	if (setup->ranks < 2 || !isfinite(parallel_derived_critical_batch(setup, rates)))
-		return;
-	run_value(run, "parallel.critical_batch", parallel_derived_critical_batch(setup, rates));
-	run_value(run, "parallel.critical_width", parallel_derived_critical_width(setup, rates));
-}
-
 static void training_parallel_derive(struct run *run, const struct result *all)
 {
 	struct error ignored = ERROR_NONE;
+	const struct metric_value *rate = case_metric(run->result, "parallel.flops");
 	struct highest_rates rates;
 	struct setup setup;
+	double share, width;
 
 	if (!case_metric(run->result, "parallel.step_time") ||
 	    setup_from_case(&setup, run->c, &ignored) != STATUS_OK)
 		return;
 	rates = parallel_derived_highest_rates_find(all, run->result->device, &setup);
-	training_parallel_record_utilisation(run, &setup, &rates);
-	if (setup.kind == MODEL_MLP)
-		training_parallel_derive_critical(run, &setup, &rates);
+	share = rate ? rate->value / setup.ranks / rates.gemm : NAN;
+	if (isfinite(share)) {
+		run_value(run, "parallel.mfu", share);
+		/* Recomputation is work of the device, not of the model. */
+		run_value(run, "parallel.hfu",
+			  share * (1 + segments_recompute_flops(&setup) / model_flops(&setup)));
+	}
+	width = parallel_derived_critical_width(&setup, &rates);
+	if (setup.kind == MODEL_MLP && setup.ranks > 1 && isfinite(width)) {
+		run_value(run, "parallel.critical_batch", width / setup.ranks);
+		run_value(run, "parallel.critical_width", width);
+	}
 }
 
 static void *training_parallel_open_state(void)

@@ -18,7 +18,6 @@
 #include "suites/training/trainmem/measure.h"
 #include "suites/training/trainmem/outcome.h"
 #include "suites/training/trainmem/search.h"
-#include "suites/training/trainmem/studies.h"
 
 enum study {
 	STUDY_STEP,
@@ -66,12 +65,7 @@ static const struct key keys[] = {
 		  "step fit that ran out of memory" },
 	PRECISION_KEY,
 	BATCH_KEY("samples per step; the study largest_batch does not use it"),
-	{ .name = "optimizer",
-	  .type = KEY_CHOICE,
-	  .list = true,
-	  .fallback = "adam",
-	  .choices = optimizer_names,
-	  .help = "optimizer: sgd, momentum or adam" },
+	OPTIMIZER_KEY(true),
 	{ .name = "allocator",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -168,11 +162,6 @@ static const char *const axes[] = { "studies",   "precision",   "batch",      "o
 				    "offload",   "pool",        "losses",     "memory_limit",
 				    "model",     "convolution", "aliasing",   NULL };
 
-static enum model_kind trainmem_kind_of(const struct plan_case *c)
-{
-	return (enum model_kind)case_integer_or(c, "model", MODEL_MLP);
-}
-
 static enum status trainmem_setup_of_case(struct setup *setup, const struct plan_case *c,
 					  struct error *err)
 {
@@ -207,7 +196,7 @@ static enum status trainmem_setup_of_case(struct setup *setup, const struct plan
 static bool trainmem_options_from_case(const struct plan_case *c, const struct setup *setup,
 				       struct training_options *options)
 {
-	struct training_options plain = trainmem_measure_plain_options();
+	struct training_options plain = { .policy = POLICY_ARENA };
 	struct setup all = trainmem_measure_plain_setup(setup);
 	struct heap kept;
 
@@ -243,7 +232,7 @@ static bool trainmem_drop_axes(struct plan_case *point, enum study study)
 		[STUDY_CLEARING] = { "memory_limit", "segments", "offload", "losses" },
 		[STUDY_REMEDIES] = { "batch", "segments", "offload", "losses" },
 	};
-	enum model_kind kind = trainmem_kind_of(point);
+	enum model_kind kind = (enum model_kind)case_integer_or(point, "model", MODEL_MLP);
 
 	for (size_t i = 0; i < 12 && unused[study][i]; i++)
 		if (!plan_drop_axis(point, unused[study][i]))
@@ -368,7 +357,7 @@ static const char *trainmem_limit_refusal(const struct plan_case *point,
 static enum status trainmem_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	enum study study = (enum study)case_integer(point, "studies");
-	struct training_options options, plain = trainmem_measure_plain_options();
+	struct training_options options, plain = { .policy = POLICY_ARENA };
 	struct setup setup, all;
 	struct heap need, kept;
 	bool pool_fits;
@@ -409,32 +398,26 @@ static enum status trainmem_expand(struct plan *plan, struct plan_case *point, s
 	return STATUS_OK;
 }
 
-static enum status trainmem_run_search(const struct trainmem_case *c, enum search_for what,
-				       struct error *err)
+static enum status trainmem_run_search(const struct trainmem_case *c, struct error *err)
 {
 	struct run *run = c->run;
-	const struct section *section = run->c->section;
-	const char *most = what == SEARCH_BATCH ? "max_batch" : "max_width";
-	struct search_options options = {
-		.what = what,
-		.reserve = (uint64_t)section_integer(section, "memory_reserve"),
-		.limit_by = (enum limit_by)section_integer(section, "limit_by"),
-		.most = (uint64_t)section_integer(section, most),
-	};
+	bool batch = case_integer(run->c, "studies") == STUDY_BATCH;
+	uint64_t capacity, total = 0, unused, sequences = UINT64_MAX,
+			   most = (uint64_t)section_integer(run->c->section,
+							    batch ? "max_batch" : "max_width");
 	struct search search;
-	uint64_t total = 0, unused, sequences = UINT64_MAX;
 
 	if (c->setup.kind == MODEL_TRANSFORMER)
 		sequences = ATTENTION_HEADS_MAX / c->setup.transformer.heads *
 			    setup_accumulate(&c->setup);
-	options.most = options.most < sequences ? options.most : sequences;
-	if (setup_case_limit(run->c, &options.capacity, err) != STATUS_OK ||
+	if (setup_case_limit(run->c, &capacity, err) != STATUS_OK ||
 	    backend_device_memory(run->devices[0], &unused, &total, err) != STATUS_OK)
 		return err->status;
-	if (options.capacity > total)
+	if (capacity > total)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "the device has less memory than memory_limit");
-	if (search_largest(c, &options, &search, err) != STATUS_OK)
+	if (search_largest(c, batch ? SEARCH_BATCH : SEARCH_WIDTH,
+			   most < sequences ? most : sequences, &search, err) != STATUS_OK)
 		return err->status;
 	trainmem_outcome_record_search(run, &search);
 	run_verified(run,
@@ -460,6 +443,19 @@ static enum status trainmem_run_checkerboard(const struct trainmem_case *c, stru
 
 static enum status trainmem_run(struct run *run, struct error *err)
 {
+	static enum status (*const run_study[])(const struct trainmem_case *c,
+						struct error *err) = {
+		[STUDY_STEP] = trainmem_measure_step,
+		[STUDY_BATCH] = trainmem_run_search,
+		[STUDY_WIDTH] = trainmem_run_search,
+		[STUDY_ALTERNATING] = trainmem_measure_alternating,
+		[STUDY_CHECKERBOARD] = trainmem_run_checkerboard,
+		[STUDY_LOGICAL] = study_logical,
+		[STUDY_ACCUMULATION] = study_accumulation,
+		[STUDY_LOSS_CURVE] = study_loss_curve,
+		[STUDY_CLEARING] = study_clearing,
+		[STUDY_REMEDIES] = study_remedies,
+	};
 	struct trainmem_case c = { .run = run,
 				   .verify_flops = section_real(run->c->section, "verify_flops") };
 
@@ -468,28 +464,7 @@ static enum status trainmem_run(struct run *run, struct error *err)
 	c.setup.seed = setup_data_seed(run->run_seed, &c.setup);
 	if (!trainmem_options_from_case(run->c, &c.setup, &c.options))
 		return error_set(err, STATUS_UNSUPPORTED, "the pool is too small for one step");
-	switch ((enum study)case_integer(run->c, "studies")) {
-	case STUDY_BATCH:
-		return trainmem_run_search(&c, SEARCH_BATCH, err);
-	case STUDY_WIDTH:
-		return trainmem_run_search(&c, SEARCH_WIDTH, err);
-	case STUDY_ALTERNATING:
-		return trainmem_measure_alternating(&c, err);
-	case STUDY_CHECKERBOARD:
-		return trainmem_run_checkerboard(&c, err);
-	case STUDY_LOGICAL:
-		return study_logical(&c, err);
-	case STUDY_ACCUMULATION:
-		return study_accumulation(&c, err);
-	case STUDY_LOSS_CURVE:
-		return study_loss_curve(&c, err);
-	case STUDY_CLEARING:
-		return study_clearing(&c, err);
-	case STUDY_REMEDIES:
-		return study_remedies(&c, err);
-	default:
-		return trainmem_measure_step(&c, err);
-	}
+	return run_study[case_integer(run->c, "studies")](&c, err);
 }
 
 static const struct aspect_row aspects[] = {

@@ -2,12 +2,12 @@
  * Interface of the CUDA backend for .cu files: the stream to launch on, and how to report a failed
  * launch.
  *
- *	extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *arguments,
+ *	extern "C" enum status kernel_cuda_convert(struct stream *stream, const void *arguments,
  *						 struct error *err)
  *	{
  *		...
- *		scale<<<blocks, THREADS, 0, cuda_stream_handle(stream)>>>(...);
- *		return cuda_device_check_launch("scale", err);
+ *		convert<<<blocks, THREADS, 0, cuda_stream_handle(stream)>>>(...);
+ *		return cuda_device_check_launch("convert", err);
  *	}
  */
 #ifndef GPUPROOF_DEVICE_CUDA_CUDA_KERNEL_H

@@ -1,19 +1,19 @@
 /*
  * Interface of the host backend for kernels (kernels/<file>_host.c).
  *
- *	static void output_gradient_host_scale_slice(void *context, unsigned part, uint64_t begin,
- *	uint64_t end)
+ *	static void output_gradient_host_convert_slice(void *context, unsigned part,
+ *						       uint64_t begin, uint64_t end)
  *	{ ... }
  *
- *	static enum status scale_run(struct stream *stream, const void *arguments,
+ *	static enum status convert_run(struct stream *stream, const void *arguments,
  *				     struct error *err)
  *	{
- *		struct scale_arguments a = *(const struct scale_arguments *)arguments;
+ *		struct convert_arguments a = *(const struct convert_arguments *)arguments;
  *
- *		host_stream_parallel(stream, a.count, 1 << 14, scale_slice, &a);
+ *		host_stream_parallel(stream, a.count, 1 << 14, convert_slice, &a);
  *		return STATUS_OK;
  *	}
- *	HOST_KERNEL(scale)
+ *	HOST_KERNEL(convert)
  */
 #ifndef GPUPROOF_DEVICE_HOST_HOST_KERNEL_H
 #define GPUPROOF_DEVICE_HOST_HOST_KERNEL_H

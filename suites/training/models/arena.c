@@ -19,16 +19,6 @@ void arena_init(struct arena *arena, struct device *device)
 	*arena = (struct arena){ .device = device };
 }
 
-static enum status arena_take_block(struct arena *arena, struct arena_block *block,
-				    struct error *err)
-{
-	const struct arena_source *source = arena->source;
-
-	return source ? source->take(source->state, block->tag, block->bytes, &block->memory, err)
-		      : backend_memory_alloc(arena->device, ALLOCATOR_DEVICE, block->bytes, NULL,
-					     &block->memory, err);
-}
-
 static void arena_give_block(struct arena *arena, struct arena_block *block)
 {
 	const struct arena_source *source = arena->source;
@@ -44,12 +34,15 @@ static void arena_give_block(struct arena *arena, struct arena_block *block)
 enum status arena_alloc(struct arena *arena, enum memory_class tag, uint64_t bytes, void *out,
 			struct error *err)
 {
+	const struct arena_source *source = arena->source;
 	struct arena_block block = { .bytes = bytes, .tag = tag };
 	char size[32];
 
 	if (err->status != STATUS_OK)
 		return err->status;
-	if (arena_take_block(arena, &block, err) != STATUS_OK)
+	if ((source ? source->take(source->state, tag, bytes, &block.memory, err)
+		    : backend_memory_alloc(arena->device, ALLOCATOR_DEVICE, bytes, NULL,
+					   &block.memory, err)) != STATUS_OK)
 		return error_prefix(err, "%s of %s", units_size(bytes, size, sizeof(size)),
 				    memory_class_names[tag]);
 	ARRAY_GROW(arena->blocks, arena->count, arena->capacity);

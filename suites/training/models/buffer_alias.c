@@ -33,7 +33,6 @@ bool buffer_alias_has_gaps(const struct model_layer *layer)
 
 /* Offsets of buffers in shared memory. */
 #define ROOM_ALIGN 512
-
 static uint64_t buffer_alias_aligned(uint64_t bytes)
 {
 	return (bytes + ROOM_ALIGN - 1) / ROOM_ALIGN * ROOM_ALIGN;
@@ -197,32 +196,25 @@ struct slot {
 	bool gaps;
 };
 
-/* If this rank keeps all gradients: one slot per layer, the last layer first. */
-static size_t buffer_alias_slots_of_layers(const struct network *n, struct slot *slots)
+/*
+ * If this rank keeps all gradients: one slot per layer, the last layer first. If it keeps shards of
+ * the sums: each slot is complete after its lowest layer has been reduced.
+ */
+static size_t buffer_alias_slots_of(const struct network *n, struct slot *slots)
 {
-	size_t count = 0;
-
-	for (size_t l = n->partition.last; l-- > n->partition.first;) {
-		const struct model_layer *layer = &n->local.layer[l];
-
-		slots[count++] =
-			(struct slot){ layer->weight, layer->end, l, buffer_alias_has_gaps(layer) };
-	}
-	return count;
-}
-
-/* If it keeps shards of the sums: each slot is complete after its lowest layer has been reduced. */
-static size_t buffer_alias_slots_of_slices(const struct network *n, struct slot *slots)
-{
+	bool gaps = false, whole = n->shard.gradients == n->local.elements;
 	uint64_t shards = n->setup->shards;
 	size_t count = 0;
-	bool gaps = false;
 
 	for (size_t l = n->partition.last; l-- > n->partition.first;) {
 		const struct model_layer *layer = &n->local.layer[l];
 
 		gaps |= buffer_alias_has_gaps(layer);
-		for (size_t i = 0; i < n->shard.count; i++) {
+		if (whole) {
+			slots[count++] = (struct slot){ layer->weight, layer->end, l, gaps };
+			gaps = false;
+		}
+		for (size_t i = 0; i < n->shard.count && !whole; i++) {
 			const struct shard_range *range = &n->shard.ranges[i];
 			uint64_t end = range->gradients + range->count;
 
@@ -235,50 +227,33 @@ static size_t buffer_alias_slots_of_slices(const struct network *n, struct slot 
 	return count;
 }
 
-/* End of the contiguous range without gaps that begins with slot `i`. */
-static uint64_t buffer_alias_run_end(const struct slot *slots, size_t count, size_t i)
-{
-	uint64_t end = slots[i].end;
-
-	while (++i < count && !slots[i].gaps && slots[i].first == end)
-		end = slots[i].end;
-	return end;
-}
-
-/* First position at or after `from` with room for `elements` in slots of layers up to `below`. */
-static uint64_t buffer_alias_place(const struct slot *slots, size_t count, uint64_t from,
-				   size_t below, uint64_t elements)
-{
-	for (size_t i = 0; i < count; i++) {
-		uint64_t at = slots[i].first > from ? slots[i].first : from;
-
-		if (slots[i].layer <= below && !slots[i].gaps && at < slots[i].end &&
-		    at + elements <= buffer_alias_run_end(slots, count, i))
-			return at;
-	}
-	return BUFFER_ALIAS_NONE;
-}
-
 /*
  * Places the outputs of late layers first, each at the first possible position: the layers that
  * follow have longer lifetimes.
  */
 void buffer_alias_plan(const struct network *n, uint64_t at[SETUP_MAX_LAYERS + 1])
 {
-	bool whole = n->shard.gradients == n->local.elements;
 	struct slot slots[SETUP_MAX_LAYERS];
-	size_t count = 0;
+	size_t count = buffer_alias_possible(n) ? buffer_alias_slots_of(n, slots) : 0;
 	uint64_t from = 0;
 
 	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
 		at[l] = BUFFER_ALIAS_NONE;
-	if (buffer_alias_possible(n))
-		count = whole ? buffer_alias_slots_of_layers(n, slots)
-			      : buffer_alias_slots_of_slices(n, slots);
 	for (size_t l = n->partition.last; --l > n->partition.first && count > 0;) {
 		uint64_t elements = n->kept[l] * model_partition_width(n->setup, &n->partition, l);
 
-		at[l] = buffer_alias_place(slots, count, from, l - 1, elements);
+		for (size_t i = 0; i < count && at[l] == BUFFER_ALIAS_NONE; i++) {
+			uint64_t first = slots[i].first > from ? slots[i].first : from,
+				 end = slots[i].end;
+
+			/* The range without gaps that begins with slot i. */
+			for (size_t k = i + 1; k < count && !slots[k].gaps && slots[k].first == end;
+			     k++)
+				end = slots[k].end;
+			if (slots[i].layer < l && !slots[i].gaps && first < slots[i].end &&
+			    first + elements <= end)
+				at[l] = first;
+		}
 		if (at[l] != BUFFER_ALIAS_NONE)
 			from = (at[l] + elements + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
 	}
@@ -401,19 +376,6 @@ static bool buffer_alias_all_transposed(const struct network *n, size_t parity)
 	return true;
 }
 
-/*
- * After the gradient of the part is computed, its transposed copy replaces the gradient of the
- * outputs.
- */
-static bool buffer_alias_fits_in_place(const struct network *n)
-{
-	for (size_t first = 0; first < buffer_alias_pairs_layers(n->setup); first += 2)
-		if (n->local.layer[first + 1].out > network_max_hidden_width(n) ||
-		    (first > 0 && n->setup->widths[first] != n->setup->widths[first + 2]))
-			return false;
-	return buffer_alias_all_transposed(n, 1);
-}
-
 /* A chunk of the part fits into the same rows of the buffer that it replaces. */
 static bool buffer_alias_fits_part(const struct network *n)
 {
@@ -434,10 +396,18 @@ static bool buffer_alias_fits_part(const struct network *n)
 void buffer_alias_pairs_transposed(struct network *n, struct pair_buffers *p)
 {
 	size_t paired = buffer_alias_pairs_layers(n->setup), logits = n->setup->layers % 2;
+	bool in_place = buffer_alias_all_transposed(n, 1);
 
 	if (!buffer_alias_possible(n))
 		return;
-	if (buffer_alias_fits_in_place(n)) {
+	/*
+	 * After the gradient of the part is computed, its transposed copy replaces the gradient of
+	 * the outputs.
+	 */
+	for (size_t first = 0; first < paired; first += 2)
+		in_place &= n->local.layer[first + 1].out <= network_max_hidden_width(n) &&
+			    (first == 0 || n->setup->widths[first] == n->setup->widths[first + 2]);
+	if (in_place) {
 		arena_free(n->arena, n->transposed[1]);
 		n->transposed[1] = n->transient[paired < n->setup->layers ? logits : 1 - logits];
 		p->in_place = true;

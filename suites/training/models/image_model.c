@@ -124,19 +124,6 @@ static void image_model_append_pool(struct builder *b, unsigned window, unsigned
 	b->side = b->layer->pool.out_side;
 }
 
-static void image_model_convolve_and_pool(struct builder *b, const struct image_shape *shape,
-					  size_t index)
-{
-	image_model_append_wide(b, (unsigned)(shape->channels << index), 1, true);
-	image_model_append_pool(b, 2, 2, 0, false);
-}
-
-static void image_model_append_stem(struct builder *b, const struct image_shape *shape)
-{
-	image_model_append_unit(b, image_model_unit_of(b, (unsigned)shape->channels, 7, 2), true);
-	image_model_append_pool(b, 3, 2, 1, false);
-}
-
 static void image_model_append_residual(struct builder *b, unsigned inner, unsigned stride,
 					bool bottleneck)
 {
@@ -186,12 +173,17 @@ static struct builder image_model_builder_of(const struct setup *s, struct image
 static void image_model_build_layer(struct builder *b, const struct setup *s, size_t l)
 {
 	*b->layer = (struct image_layer){ 0 };
-	if (s->kind == MODEL_CONVNET)
-		image_model_convolve_and_pool(b, &s->images, l);
-	else if (l == 0)
-		image_model_append_stem(b, &s->images);
-	else
+	if (s->kind == MODEL_CONVNET) {
+		image_model_append_wide(b, (unsigned)(s->images.channels << l), 1, true);
+		image_model_append_pool(b, 2, 2, 0, false);
+	} else if (l == 0) {
+		image_model_append_unit(b,
+					image_model_unit_of(b, (unsigned)s->images.channels, 7, 2),
+					true);
+		image_model_append_pool(b, 3, 2, 1, false);
+	} else {
 		image_model_resnet_block(b, &s->images, l - 1);
+	}
 }
 
 void image_model_layer_of(const struct setup *s, size_t l, struct image_layer *out)
@@ -241,16 +233,6 @@ size_t image_model_decisions(const struct setup *s)
 	return b.decisions;
 }
 
-static uint64_t image_model_width_in(const struct image_layer *layer, size_t decision)
-{
-	for (size_t u = 0; u < layer->units; u++)
-		if (layer->unit[u].relu && layer->unit[u].decision == decision)
-			return image_model_unit_width(&layer->unit[u]);
-	return layer->residual && layer->decision == decision
-		       ? image_model_unit_width(image_model_last(layer))
-		       : 0;
-}
-
 uint64_t image_model_decision_width(const struct setup *s, size_t decision)
 {
 	struct image_layer layer;
@@ -259,7 +241,11 @@ uint64_t image_model_decision_width(const struct setup *s, size_t decision)
 
 	for (size_t l = 0; l < image_model_layers(s) && width == 0; l++) {
 		image_model_build_layer(&b, s, l);
-		width = image_model_width_in(&layer, decision);
+		if (layer.residual && layer.decision == decision)
+			width = image_model_unit_width(image_model_last(&layer));
+		for (size_t u = 0; u < layer.units; u++)
+			if (layer.unit[u].relu && layer.unit[u].decision == decision)
+				width = image_model_unit_width(&layer.unit[u]);
 	}
 	return width;
 }
@@ -365,23 +351,20 @@ enum status image_model_setup_read(struct setup *setup, const struct section *se
 	return STATUS_OK;
 }
 
-static enum status image_model_check_unit(const struct setup *s, const struct image_unit *u,
-					  struct error *err)
+struct convolution_shape image_model_unit_shape(const struct setup *s, const struct image_unit *u,
+						uint64_t rows)
 {
-	uint64_t parts = (uint64_t)s->ranks * setup_accumulate(s);
-	const struct convolution_shape shape = { .precision = setup_storage(s),
-						 .batch = (unsigned)(s->batch / parts),
-						 .height = u->side,
-						 .width = u->side,
-						 .channels = u->channels,
-						 .filters = u->filters,
-						 .kernel_height = u->kernel,
-						 .kernel_width = u->kernel,
-						 .stride = u->stride,
-						 .padding = u->padding,
-						 .depthwise = u->depthwise };
-
-	return kernel_convolution_check(&shape, err);
+	return (struct convolution_shape){ .precision = s->precision,
+					   .batch = (unsigned)rows,
+					   .height = u->side,
+					   .width = u->side,
+					   .channels = u->channels,
+					   .filters = u->filters,
+					   .kernel_height = u->kernel,
+					   .kernel_width = u->kernel,
+					   .stride = u->stride,
+					   .padding = u->padding,
+					   .depthwise = u->depthwise };
 }
 
 const char *image_model_setup_refusal(const struct setup *s, char *text, size_t size)
@@ -405,8 +388,13 @@ const char *image_model_setup_refusal(const struct setup *s, char *text, size_t 
 		struct image_layer layer;
 
 		image_model_layer_of(s, l, &layer);
-		for (size_t u = 0; u < layer.units && err.status == STATUS_OK; u++)
-			image_model_check_unit(s, &layer.unit[u], &err);
+		for (size_t u = 0; u < layer.units && err.status == STATUS_OK; u++) {
+			struct convolution_shape shape =
+				image_model_unit_shape(s, &layer.unit[u], s->batch / parts);
+
+			shape.precision = setup_storage(s);
+			kernel_convolution_check(&shape, &err);
+		}
 	}
 	if (err.status == STATUS_OK)
 		return NULL;

@@ -15,6 +15,7 @@
 #ifndef GPUPROOF_SUITES_TRAINING_MODELS_IMAGE_MODEL_H
 #define GPUPROOF_SUITES_TRAINING_MODELS_IMAGE_MODEL_H
 
+#include "kernels/convolution/convolution.h"
 #include "suites/training/models/setup.h"
 
 #define IMAGE_COLOURS 3
@@ -66,6 +67,9 @@ static inline uint64_t image_model_unit_width(const struct image_unit *unit)
 {
 	return (uint64_t)unit->out_side * unit->out_side * unit->filters;
 }
+/* The convolution of a unit over `rows` images. */
+struct convolution_shape image_model_unit_shape(const struct setup *setup,
+						const struct image_unit *unit, uint64_t rows);
 /* Number of weights of a unit, and number of products in each of its sums. */
 uint64_t image_model_unit_weights(const struct image_unit *unit);
 uint64_t image_model_unit_depth(const struct image_unit *unit);

@@ -6,11 +6,6 @@
 #include "suites/training/models/image_model.h"
 #include "suites/training/models/mode.h"
 
-static uint64_t model_aligned(uint64_t elements)
-{
-	return (elements + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
-}
-
 enum layer_split model_layer_split(const struct setup *setup, size_t layer, int parts)
 {
 	if (setup->kind != MODEL_MLP || parts == 1 || layer / 2 * 2 + 1 >= setup->layers)
@@ -92,7 +87,7 @@ static struct model_tensor *model_add_tensor(struct model_layer *layer, const ch
 	*t = (struct model_tensor){
 		.name = name, .first = layer->end, .count = count, .scale = scale
 	};
-	layer->end += model_aligned(count);
+	layer->end += (count + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
 	return t;
 }
 
@@ -208,17 +203,6 @@ static void model_add_image_unit(struct model_layer *layer, const struct image_u
 		model_add_tensor(layer, names[number][1], u->filters, sqrt(1 / depth));
 }
 
-static void model_add_convolutions(struct model_layer *layer, const struct setup *setup, size_t l)
-{
-	struct image_layer image;
-
-	image_model_layer_of(setup, l, &image);
-	for (size_t u = 0; u < image.units; u++)
-		model_add_image_unit(layer, &image.unit[u], u);
-	if (image.projects)
-		model_add_image_unit(layer, &image.projection, IMAGE_MAX_UNITS);
-}
-
 /* Adds this rank's rows of a vocabulary table. */
 static void model_add_vocabulary(struct model_layer *layer, const char *name, double scale,
 				 const struct setup *setup, const struct rank_partition *partition)
@@ -240,6 +224,7 @@ static void model_add_tensors(struct model_layer *layer, const struct setup *set
 {
 	const struct transformer_shape *t = &setup->transformer;
 	struct cut cut = model_cut_of(partition, model_layer_split(setup, l, partition->parts), 1);
+	struct image_layer image;
 
 	switch (layer->kind) {
 	case LAYER_LINEAR:
@@ -247,7 +232,6 @@ static void model_add_tensors(struct model_layer *layer, const struct setup *set
 				      setup_scale(setup, TENSOR_WEIGHTS, l), &cut);
 		model_add_biases(layer, "bias", setup->widths[l + 1],
 				 setup_scale(setup, TENSOR_BIASES, l), cut);
-		layer->bias = layer->tensor[LINEAR_BIAS].first;
 		break;
 	case LAYER_EMBEDDING:
 		model_add_vocabulary(layer, "token embedding", 1, setup, partition);
@@ -262,7 +246,11 @@ static void model_add_tensors(struct model_layer *layer, const struct setup *set
 				     partition);
 		break;
 	case LAYER_CONVOLUTION:
-		model_add_convolutions(layer, setup, l);
+		image_model_layer_of(setup, l, &image);
+		for (size_t u = 0; u < image.units; u++)
+			model_add_image_unit(layer, &image.unit[u], u);
+		if (image.projects)
+			model_add_image_unit(layer, &image.projection, IMAGE_MAX_UNITS);
 		break;
 	}
 }
@@ -283,7 +271,7 @@ void model_init_partition(struct model *model, const struct setup *setup,
 		layer->kind = model_layer_kind(setup, l);
 		if (layer->kind == LAYER_HEAD)
 			layer->out = model_partition_width(setup, partition, setup->layers);
-		layer->weight = layer->bias = layer->end = model->elements;
+		layer->weight = layer->end = model->elements;
 		model_add_tensors(layer, setup, l, partition);
 		layer->end = (layer->end + multiple - 1) / multiple * multiple;
 		model->elements = layer->end;
@@ -336,15 +324,6 @@ double model_block_recompute_flops(const struct setup *setup, size_t layer, uint
 	}
 }
 
-static double model_convolution_flops(const struct setup *setup, size_t l, uint64_t rows)
-{
-	struct image_layer image;
-
-	image_model_layer_of(setup, l, &image);
-	return (double)rows * (3 * image_model_layer_flops(&image) -
-			       (l == 0 ? image_model_input_flops(&image) : 0));
-}
-
 double model_layer_flops(const struct setup *setup, size_t layer, uint64_t rows)
 {
 	enum layer_kind kind = model_layer_kind(setup, layer);
@@ -352,8 +331,13 @@ double model_layer_flops(const struct setup *setup, size_t layer, uint64_t rows)
 
 	if (kind == LAYER_EMBEDDING)
 		return 0;
-	if (kind == LAYER_CONVOLUTION)
-		return model_convolution_flops(setup, layer, rows);
+	if (kind == LAYER_CONVOLUTION) {
+		struct image_layer image;
+
+		image_model_layer_of(setup, layer, &image);
+		return (double)rows * (3 * image_model_layer_flops(&image) -
+				       (layer == 0 ? image_model_input_flops(&image) : 0));
+	}
 	if (kind == LAYER_BLOCK)
 		return 3 * (double)rows * model_block_flops(setup);
 	return products * 2 * (double)rows * (double)setup->widths[layer] *
@@ -391,7 +375,6 @@ void model_parameter_shard_of(const struct setup *setup, int rank, struct rank_p
 					   .weights = model.elements,
 					   .gradients = model.elements,
 					   .master = model.elements,
-					   .moments = model.elements,
 					   .ranges = { { .count = model.elements } },
 					   .count = 1 };
 	if (setup->mode->shard)

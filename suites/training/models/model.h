@@ -71,7 +71,7 @@ uint64_t model_tensor_place(const struct model_tensor *tensor, uint64_t element,
 struct model_layer {
 	enum layer_kind kind;
 	uint64_t in, out;
-	uint64_t weight, bias, end; /* in the flat order: first elements, one past the end */
+	uint64_t weight, end; /* in the flat order: first element, one past the end */
 	struct model_tensor tensor[LAYER_MAX_TENSORS];
 	size_t tensors;
 };
@@ -171,16 +171,18 @@ double model_block_recompute_flops(const struct setup *setup, size_t layer, uint
 /* A range of parameters that this rank's optimizer updates, as offsets in each array. */
 struct shard_range {
 	uint64_t flat, count; /* in the partition's flat order */
-	uint64_t weights, gradients, master, moments;
+	uint64_t weights, gradients;
+	uint64_t master; /* and moments */
 };
 
 struct parameter_shard {
 	uint64_t elements; /* of the partition */
 	/*
-	 * Elements of each array; moments or masters that this setup does not use are not
-	 * allocated. weights 0: the mode rounds the masters when it needs weights.
+	 * Elements of each array, `master` also of the moments; moments or masters that this setup
+	 * does not use are not allocated. weights 0: the mode rounds the masters when it needs
+	 * weights.
 	 */
-	uint64_t weights, gradients, master, moments;
+	uint64_t weights, gradients, master;
 	struct shard_range ranges[SETUP_MAX_LAYERS];
 	size_t count;
 	/* Another rank sends the weights in every step. */

@@ -85,10 +85,13 @@ extern const char *const convolution_names[];
 		  .choices = convolution_names,                                                  \
 		  .help = "convnet, resnet: plain: 3 x 3 convolutions; depthwise: a depthwise "  \
 			  "and a 1 x 1 convolution instead of each" },                           \
-	{                                                                                        \
-		.name = "layers", .type = KEY_INTEGER, .list = true,                             \
-		.fallback = "1000,2000,1000,10", .min = 1, .max = 1e6,                           \
-		.help = "mlp: widths of the layers: input first, number of classes last"         \
+		LAYERS_KEY
+
+#define LAYERS_KEY                                                                       \
+	{                                                                                \
+		.name = "layers", .type = KEY_INTEGER, .list = true,                     \
+		.fallback = "1000,2000,1000,10", .min = 1, .max = 1e6,                   \
+		.help = "mlp: widths of the layers: input first, number of classes last" \
 	}
 
 #define PRECISION_KEY                                                                              \
@@ -103,6 +106,21 @@ extern const char *const convolution_names[];
 	{                                                                                         \
 		.name = "batch", .type = KEY_INTEGER, .list = true, .fallback = "1024", .min = 1, \
 		.max = 1e9, .help = samples                                                       \
+	}
+
+#define OPTIMIZER_KEY(lists)                                                                \
+	{                                                                                   \
+		.name = "optimizer", .type = KEY_CHOICE, .list = lists, .fallback = "adam", \
+		.choices = optimizer_names, .help = "optimizer: sgd, momentum or adam"      \
+	}
+
+extern const char *const batch_modes[]; /* "strong", "weak", NULL */
+#define BATCH_MODE_KEY                                                                           \
+	{                                                                                        \
+		.name = "batch_mode", .type = KEY_CHOICE, .list = true, .fallback = "strong",    \
+		.choices = batch_modes,                                                          \
+		.help = "strong: the devices split the batch; weak: each device has a batch of " \
+			"this size"                                                              \
 	}
 
 #define ALIASING_KEY                                                                               \

@@ -16,7 +16,7 @@
 static enum status network_open_parameters(struct network *n, struct error *err)
 {
 	size_t stored = precision_bytes(n->setup->precision);
-	size_t moments, bytes;
+	size_t bytes = precision_bytes(setup_moment(n->setup));
 
 	if (n->shard.weights > 0)
 		arena_alloc(n->arena, MEMORY_PARAMETERS, n->shard.weights * stored, &n->weights,
@@ -37,29 +37,12 @@ static enum status network_open_parameters(struct network *n, struct error *err)
 		if (n->shard.gradients == n->local.elements)
 			n->layer_gradients[l] = network_element(n, n->gradients, first);
 	}
-	moments = model_setup_optimizer_moments(n->setup->optimizer);
-	bytes = precision_bytes(setup_moment(n->setup));
 	n->master = n->weights;
 	if (setup_has_master(n->setup) && n->shard.master > 0)
 		arena_alloc(n->arena, MEMORY_MASTER, n->shard.master * bytes, &n->master, err);
-	for (size_t i = 0; i < moments && n->shard.moments > 0; i++)
-		arena_alloc(n->arena, MEMORY_OPTIMIZER, n->shard.moments * bytes, &n->moments[i],
+	for (size_t i = 0; i < (size_t)n->setup->optimizer && n->shard.master > 0; i++)
+		arena_alloc(n->arena, MEMORY_OPTIMIZER, n->shard.master * bytes, &n->moments[i],
 			    err);
-	return err->status;
-}
-
-/* All segments share the memory of the activations inside a segment. */
-static enum status network_open_shared(struct network *n, void **shared, struct error *err)
-{
-	size_t bytes = precision_bytes(n->setup->precision);
-
-	for (size_t i = 1; i < SETUP_MAX_LAYERS; i++) {
-		uint64_t width = segments_width(&n->segments, n->setup, &n->partition, i);
-
-		if (width > 0)
-			arena_alloc(n->arena, MEMORY_ACTIVATIONS, n->step_rows * width * bytes,
-				    &shared[i], err);
-	}
 	return err->status;
 }
 
@@ -71,13 +54,6 @@ static enum status network_open_loss(struct network *n, struct error *err)
 		    err);
 	return arena_alloc(n->arena, MEMORY_ACTIVATIONS,
 			   n->partition.loss_rows * sizeof(*n->row_loss), &n->row_loss, err);
-}
-
-static uint64_t network_kept_rows(const struct rank_partition *partition, size_t l)
-{
-	if (l == 0)
-		return partition->rows;
-	return l == partition->first ? partition->kept_input : partition->kept;
 }
 
 uint64_t network_row_shares(const struct network *n, size_t l)
@@ -99,10 +75,17 @@ static enum status network_open_activations(struct network *n, struct error *err
 	void *shared[SETUP_MAX_LAYERS] = { NULL };
 	uint64_t at[SETUP_MAX_LAYERS + 1];
 
-	if (network_open_shared(n, shared, err) != STATUS_OK)
+	/* All segments share the memory of the activations inside a segment. */
+	for (size_t i = 1; i < SETUP_MAX_LAYERS; i++) {
+		uint64_t width = segments_width(&n->segments, n->setup, &n->partition, i);
+
+		if (width > 0)
+			arena_alloc(n->arena, MEMORY_ACTIVATIONS,
+				    n->step_rows * width * precision_bytes(n->setup->precision),
+				    &shared[i], err);
+	}
+	if (err->status != STATUS_OK)
 		return err->status;
-	for (size_t l = n->partition.first; l <= n->partition.last; l++)
-		n->kept[l] = network_kept_rows(&n->partition, l);
 	if (n->room.rows > 0)
 		n->kept[n->setup->layers] = n->room.rows;
 	buffer_alias_plan(n, at);
@@ -193,14 +176,16 @@ static void network_describe(struct network *n, const struct setup *setup, struc
 	model_init(&n->model, setup);
 	model_init_partition(&n->local, setup, &n->partition);
 	segments_make(&n->segments, setup, &n->partition);
+	for (size_t l = n->partition.first; l <= n->partition.last; l++)
+		n->kept[l] = l == 0                    ? n->partition.rows
+			     : l == n->partition.first ? n->partition.kept_input
+						       : n->partition.kept;
 }
 
 enum status network_open_state(struct network *n, const struct setup *setup, struct stream *stream,
 			       struct arena *arena, struct error *err)
 {
 	network_describe(n, setup, stream, arena, 0);
-	for (size_t l = n->partition.first; l <= n->partition.last; l++)
-		n->kept[l] = network_kept_rows(&n->partition, l);
 	network_open_parameters(n, err);
 	network_open_loss(n, err);
 	network_open_scratch(n, err);
@@ -208,24 +193,6 @@ enum status network_open_state(struct network *n, const struct setup *setup, str
 	return arena_alloc(n->arena, MEMORY_INPUT,
 			   n->kept[0] * setup->widths[0] * precision_bytes(setup->precision),
 			   &n->activations[0], err);
-}
-
-/*
- * A dynamic loss scale counts updates itself; the other optimizers do identical work each time.
- */
-static enum status network_open_clock(struct network *n, struct error *err)
-{
-	const struct setup *s = n->setup;
-	double slowest;
-
-	if (s->optimizer != OPTIMIZER_ADAM || s->dynamic_scale)
-		return STATUS_OK;
-	/* Number of updates after which Adam's corrections equal 1 in every bit. */
-	slowest = fmax(s->beta1, s->beta2);
-	n->correction_count = (uint64_t)ceil(log(DBL_EPSILON / 4) / log(slowest)) + 1;
-	arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->clock), &n->clock, err);
-	return arena_alloc(n->arena, MEMORY_OPTIMIZER,
-			   2 * n->correction_count * sizeof(*n->corrections), &n->corrections, err);
 }
 
 enum status network_open(struct network *n, const struct setup *setup, struct stream *stream,
@@ -236,11 +203,20 @@ enum status network_open(struct network *n, const struct setup *setup, struct st
 	if (network_open_parameters(n, err) != STATUS_OK ||
 	    network_open_activations(n, err) != STATUS_OK)
 		return err->status;
-	if (setup->graph)
-		network_open_clock(n, err);
-	if (setup->dynamic_scale)
+	/* A dynamic loss scale counts updates; other optimizers do identical work each time. */
+	if (setup->dynamic_scale) {
 		arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->loss_scale), &n->loss_scale,
 			    err);
+	} else if (setup->graph && setup->optimizer == OPTIMIZER_ADAM) {
+		/* Number of updates after which Adam's corrections equal 1 in every bit. */
+		n->correction_count = (uint64_t)ceil(log(DBL_EPSILON / 4) /
+						     log(fmax(setup->beta1, setup->beta2))) +
+				      1;
+		arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->clock), &n->clock, err);
+		arena_alloc(n->arena, MEMORY_OPTIMIZER,
+			    2 * n->correction_count * sizeof(*n->corrections), &n->corrections,
+			    err);
+	}
 	return network_open_transient(n, err) == STATUS_OK ? model_blocks_buffers_open(n, err)
 							   : err->status;
 }
@@ -340,16 +316,10 @@ enum status network_copy(const struct network *n, void *to, const void *from, ui
  * Initial data of a network; each value depends only on its position in the whole model and batch.
  */
 
-static enum fill_kind network_fill_kind_of(enum precision precision)
-{
-	static const enum fill_kind kinds[PRECISION_COUNT] = {
-		[PRECISION_FP64] = FILL_FP64, [PRECISION_FP32] = FILL_FP32,
-		[PRECISION_TF32] = FILL_FP32, [PRECISION_FP16] = FILL_FP16,
-		[PRECISION_BF16] = FILL_BF16,
-	};
-
-	return kinds[precision];
-}
+static const enum fill_kind fill_kinds[PRECISION_COUNT] = {
+	[PRECISION_FP64] = FILL_FP64, [PRECISION_FP32] = FILL_FP32, [PRECISION_TF32] = FILL_FP32,
+	[PRECISION_FP16] = FILL_FP16, [PRECISION_BF16] = FILL_BF16,
+};
 
 enum status network_upload(const struct network *n, void *memory, void *values, uint64_t bytes,
 			   struct error *err)
@@ -397,7 +367,7 @@ static enum status network_fill_part(struct network *n, size_t l, size_t tensor,
 	uint64_t begin = t->first > first ? t->first : first,
 		 end = t->first + t->count < last ? t->first + t->count : last, run = 0;
 	struct fill_arguments fill = {
-		.kind = network_fill_kind_of(setup_master(n->setup)),
+		.kind = fill_kinds[setup_master(n->setup)],
 		.seed = model_tensor_seed(n->setup, l, tensor),
 		.scale = t->scale,
 	};
@@ -446,16 +416,24 @@ static enum status network_fill_round_weights(struct network *n, uint64_t first,
 	return backend_launch(n->stream, "convert", &convert, err);
 }
 
-static enum status network_fill_weights_and_masters(struct network *n, struct error *err)
+static enum status network_fill_parameters(struct network *n, struct error *err)
 {
+	size_t moment = precision_bytes(setup_moment(n->setup));
+	size_t stored = precision_bytes(n->setup->precision);
 	bool has_master = setup_has_master(n->setup);
 	uint64_t all = n->shard.weights, piece = n->shard.master;
 	bool whole = all == n->local.elements;
 
+	if (backend_memory_set(n->stream, n->gradients, 0, n->shard.gradients * stored, err) !=
+	    STATUS_OK)
+		return err->status;
+	for (int i = 0; i < 2; i++)
+		if (n->moments[i] && backend_memory_set(n->stream, n->moments[i], 0,
+							n->shard.master * moment, err) != STATUS_OK)
+			return err->status;
 	/* Weights start as NaN, so that weights that are never sent are detected. */
 	if (n->shard.receives_weights)
-		return backend_memory_set(n->stream, n->weights, 0xff,
-					  all * precision_bytes(n->setup->precision), err);
+		return backend_memory_set(n->stream, n->weights, 0xff, all * stored, err);
 	if (whole && !has_master)
 		return network_fill_flat(n, n->weights, 0, all, err);
 	/* Rounds whole weights from the masters' memory if the masters are slices. */
@@ -480,29 +458,13 @@ static enum status network_fill_weights_and_masters(struct network *n, struct er
 					       : STATUS_OK;
 }
 
-static enum status network_fill_parameters(struct network *n, struct error *err)
-{
-	size_t moment = precision_bytes(setup_moment(n->setup));
-	size_t stored = precision_bytes(n->setup->precision);
-
-	if (backend_memory_set(n->stream, n->gradients, 0, n->shard.gradients * stored, err) !=
-	    STATUS_OK)
-		return err->status;
-	for (int i = 0; i < 2; i++)
-		if (n->moments[i] &&
-		    backend_memory_set(n->stream, n->moments[i], 0, n->shard.moments * moment,
-				       err) != STATUS_OK)
-			return err->status;
-	return network_fill_weights_and_masters(n, err);
-}
-
 enum status network_fill_input(const struct network *n, void *memory, uint64_t row, uint64_t rows,
 			       struct error *err)
 {
 	uint64_t width = n->setup->widths[0];
 	struct fill_arguments fill = {
 		.memory = memory,
-		.kind = network_fill_kind_of(n->setup->precision),
+		.kind = fill_kinds[n->setup->precision],
 		.first = row * width,
 		.count = rows * width,
 		.seed = setup_seed(n->setup, TENSOR_INPUT, 0),
@@ -512,19 +474,6 @@ enum status network_fill_input(const struct network *n, void *memory, uint64_t r
 	if (n->setup->kind == MODEL_TRANSFORMER)
 		return model_blocks_fill_tokens(n, memory, row, rows, err);
 	return backend_launch(n->stream, "fill", &fill, err);
-}
-
-static enum status network_fill_labels(struct network *n, struct error *err)
-{
-	uint64_t rows = n->partition.loss_rows;
-	int32_t *labels;
-
-	if (!network_has_loss(n))
-		return STATUS_OK;
-	labels = xmalloc(rows * sizeof(*labels));
-	for (uint64_t r = 0; r < rows; r++)
-		labels[r] = setup_label(n->setup, n->partition.row + r);
-	return network_upload(n, n->labels, labels, rows * sizeof(*labels), err);
 }
 
 /* The same expression as on the host gives the same bits. */
@@ -547,14 +496,24 @@ static enum status network_fill_reset_clock(struct network *n, struct error *err
 
 enum status network_reset(struct network *n, struct error *err)
 {
+	uint64_t rows = n->partition.loss_rows;
+	int32_t *labels;
+
 	n->updates = 0;
 	if (network_fill_reset_clock(n, err) != STATUS_OK ||
 	    network_fill_parameters(n, err) != STATUS_OK ||
 	    (n->setup->kind == MODEL_TRANSFORMER &&
 	     model_blocks_fill_positions(n, err) != STATUS_OK) ||
 	    (n->partition.first == 0 && network_fill_input(n, n->activations[0], n->partition.row,
-							   n->partition.rows, err) != STATUS_OK) ||
-	    network_fill_labels(n, err) != STATUS_OK)
+							   n->partition.rows, err) != STATUS_OK))
+		return err->status;
+	if (network_has_loss(n)) {
+		labels = xmalloc(rows * sizeof(*labels));
+		for (uint64_t r = 0; r < rows; r++)
+			labels[r] = setup_label(n->setup, n->partition.row + r);
+		network_upload(n, n->labels, labels, rows * sizeof(*labels), err);
+	}
+	if (err->status != STATUS_OK)
 		return err->status;
 	return backend_stream_synchronize(n->stream, err);
 }

@@ -33,6 +33,7 @@ static const struct {
 };
 
 const char *const aliasing_names[] = { "on", "off", NULL };
+const char *const batch_modes[] = { "strong", "weak", NULL };
 const char *const training_names[] = { "fp64",       "fp32",       "tf32", "fp16_storage",
 				       "fp16_mixed", "bf16_mixed", NULL };
 
@@ -97,35 +98,26 @@ const char *setup_transformer_refusal(const struct setup *setup, char *text, siz
 					     .scale = 1 };
 	struct error err = ERROR_NONE;
 
-	if (!setup->mode->transformers) {
+	if (!setup->mode->transformers)
 		snprintf(text, size, "%s does not support model = transformer", setup->mode->name);
-		return text;
-	}
-	if (samples % parts) {
+	else if (samples % parts)
 		snprintf(text, size, "%llu sequences are not divisible into %llu parts",
 			 (unsigned long long)samples, (unsigned long long)parts);
-		return text;
-	}
-	if (t->heads % shares) {
+	else if (t->heads % shares)
 		snprintf(text, size, "%llu attention heads are not divisible into %llu parts",
 			 (unsigned long long)t->heads, (unsigned long long)shares);
-		return text;
-	}
-	if (t->vocabulary < shares) {
+	else if (t->vocabulary < shares)
 		snprintf(text, size, "a vocabulary of %llu tokens is not divisible into %llu parts",
 			 (unsigned long long)t->vocabulary, (unsigned long long)shares);
-		return text;
-	}
-	if (setup->mode->sequence && setup->batch / parts % shares) {
+	else if (setup->mode->sequence && setup->batch / parts % shares)
 		snprintf(text, size, "%llu tokens are not divisible into %llu parts",
 			 (unsigned long long)(setup->batch / parts), (unsigned long long)shares);
-		return text;
-	}
-	if (setup->segments > 0 && setup->segments < setup->layers)
+	else if (setup->segments > 0 && setup->segments < setup->layers)
 		return "recompute of a transformer must be none or layer";
-	if (kernel_attention_check(&attention, &err) == STATUS_OK)
+	else if (kernel_attention_check(&attention, &err) == STATUS_OK)
 		return NULL;
-	snprintf(text, size, "%s", err.message);
+	else
+		snprintf(text, size, "%s", err.message);
 	return text;
 }
 
@@ -141,16 +133,6 @@ bool setup_is_masked(const struct setup *setup, size_t l)
 }
 
 const char *const optimizer_names[] = { "sgd", "momentum", "adam", NULL };
-
-const char *const fusion_names[] = { "auto", "off", "on", NULL };
-const char *const wgrad_layout_names[] = { "auto", "direct", "transposed", NULL };
-
-size_t model_setup_optimizer_moments(enum optimizer optimizer)
-{
-	static const size_t moments[OPTIMIZER_COUNT] = { 0, 1, 2 };
-
-	return moments[optimizer];
-}
 
 static uint64_t setup_widest(const struct setup *setup)
 {
@@ -204,11 +186,6 @@ static uint64_t model_setup_divisible_like(const struct setup *setup, size_t i, 
 	if (setup->widths[i] % whole == 0 && width > whole)
 		return width - width % whole;
 	return setup->widths[i] % ranks == 0 && width > ranks ? width - width % ranks : width;
-}
-
-static uint64_t setup_at_least(uint64_t value, uint64_t least)
-{
-	return value > least ? value : least;
 }
 
 /* Halves a size that is above its minimum; returns true if it did. */
@@ -301,17 +278,18 @@ bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 	}
 	small->search_seconds *= SHRINK_SEARCH;
 	parts = setup->batch / part;
-	small->batch = part * setup_at_least((uint64_t)((double)parts * ratio),
-					     parts < SHRINK_ROWS ? parts : SHRINK_ROWS);
+	small->batch = part * (uint64_t)fmax((double)parts * ratio,
+					     parts < SHRINK_ROWS ? (double)parts : SHRINK_ROWS);
 	for (ratio = flops / model_flops(small); ratio < 1; ratio = flops / model_flops(small)) {
 		bool changed = false;
 
 		for (size_t i = 0; i <= setup->layers; i++) {
-			uint64_t w = small->widths[i], floor = w < SHRINK_WIDTH ? w : SHRINK_WIDTH;
+			uint64_t w = small->widths[i];
 
 			small->widths[i] = model_setup_divisible_like(
 				setup, i,
-				setup_at_least((uint64_t)((double)w * sqrt(ratio) * 0.99), floor));
+				(uint64_t)fmax((double)w * sqrt(ratio) * 0.99,
+					       w < SHRINK_WIDTH ? (double)w : SHRINK_WIDTH));
 			changed |= small->widths[i] != w;
 		}
 		if (!changed)
@@ -323,12 +301,6 @@ bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 bool setup_dgrad_first(const struct setup *setup)
 {
 	return setup->kind == MODEL_MLP && setup->mode->dgrad_first;
-}
-
-/* Rows of a micro-batch on a rank. */
-static uint64_t setup_microbatch_rows(const struct setup *setup)
-{
-	return setup->batch / setup_batch_parts(setup);
 }
 
 uint64_t setup_wgrad_microbatches(const struct setup *setup)
@@ -343,7 +315,8 @@ uint64_t setup_usual_wgrad_microbatches(const struct setup *setup)
 
 	if (!setup_dgrad_first(setup) || setup->segments > 0)
 		return 1;
-	rows = setup_microbatch_rows(setup);
+	/* Rows of a micro-batch on a rank. */
+	rows = setup->batch / setup_batch_parts(setup);
 	while (count < WGRAD_MICROBATCHES_MOST && count * rows < WGRAD_ROWS &&
 	       setup->microbatches % (2 * count) == 0 &&
 	       2 * count * WGRAD_PRODUCTS_LEAST <= setup->microbatches)

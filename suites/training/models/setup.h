@@ -17,11 +17,10 @@ struct mode;
 
 #define SETUP_MAX_LAYERS 64
 
+/* The value is the number of moments: FP32 values (FP64 with fp64) that it keeps per parameter. */
 enum optimizer { OPTIMIZER_SGD, OPTIMIZER_MOMENTUM, OPTIMIZER_ADAM, OPTIMIZER_COUNT };
 /* "sgd", "momentum", "adam", NULL: in the order of the enum. */
 extern const char *const optimizer_names[];
-/* Number of FP32 values (FP64 with fp64) that the optimizer keeps per parameter: 0, 1, 2. */
-size_t model_setup_optimizer_moments(enum optimizer optimizer);
 
 /* How ranks split a step along three axes at once: data x tensor x pipeline = ranks. */
 struct grid {
@@ -30,13 +29,9 @@ struct grid {
 
 /* Bias and ReLU in the GEMM epilogue: see suites/training/models/gemm/layer.c. */
 enum fusion { FUSION_AUTO, FUSION_OFF, FUSION_ON, FUSION_COUNT };
-/* "auto", "off", "on", NULL: in the order of the enum. */
-extern const char *const fusion_names[];
 
 /* Operand layout of the wgrad GEMM: see suites/training/models/gemm/layer.h. */
 enum wgrad_layout { WGRAD_AUTO, WGRAD_DIRECT, WGRAD_TRANSPOSED, WGRAD_LAYOUT_COUNT };
-/* "auto", "direct", "transposed", NULL: in the order of the enum. */
-extern const char *const wgrad_layout_names[];
 
 enum model_kind { MODEL_MLP, MODEL_TRANSFORMER, MODEL_CONVNET, MODEL_RESNET, MODEL_KIND_COUNT };
 /* "mlp", "transformer", "convnet", "resnet", NULL: in the order of the enum. */

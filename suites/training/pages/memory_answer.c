@@ -123,19 +123,6 @@ static void memory_answer_add_bytes(const struct step *s, size_t count, struct t
 			  s[count - 1].batch);
 }
 
-static void memory_answer_add_need(const struct step *s, size_t count, struct text *out)
-{
-	const struct metric_value *balance = case_metric(s->c, "trainmem.balance_batch");
-
-	memory_answer_add_bytes(s, count, out);
-	text_add_char(out, '.');
-	if (balance && isfinite(balance->value))
-		text_addf(out,
-			  " From batch %.0f (B*) on, input and activations need more memory than "
-			  "parameters, gradients and optimizer state.",
-			  balance->value);
-}
-
 /* "It needs 1 % less than FP32 at batch 64, 49 % less at 262144." */
 static void memory_answer_add_saving(const struct step *s, size_t count, const struct step *base,
 				     size_t base_count, struct text *out)
@@ -167,12 +154,19 @@ static void memory_answer_of(const struct memory_steps *all, const struct step *
 		    *base = xcalloc(all->count + 1, sizeof(*base));
 	size_t count = memory_answer_steps_series(all, like, own), base_count = 0;
 	struct text out = TEXT_EMPTY;
+	const struct metric_value *balance = case_metric(own->c, "trainmem.balance_batch");
 
 	/* Relative to the first precision of the model. */
 	for (size_t i = 0; i < all->count && !base_count; i++)
 		if (strcmp(all->items[i].model, like->model) == 0)
 			base_count = memory_answer_steps_series(all, &all->items[i], base);
-	memory_answer_add_need(own, count, &out);
+	memory_answer_add_bytes(own, count, &out);
+	text_add_char(&out, '.');
+	if (balance && isfinite(balance->value))
+		text_addf(&out,
+			  " From batch %.0f (B*) on, input and activations need more memory than "
+			  "parameters, gradients and optimizer state.",
+			  balance->value);
 	if (!memory_answer_steps_alike(own, base))
 		memory_answer_add_saving(own, count, base, base_count, &out);
 	tree_item_text(answers, out.data);

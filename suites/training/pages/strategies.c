@@ -15,23 +15,11 @@
 
 #define SEVERAL 3 /* number of device sets to count as several; two are both shown */
 
-const struct metric_value *strategies_metric(const struct strategy *strategy, const char *metric)
-{
-	return case_metric(strategy->c, metric);
-}
-
 double strategies_value(const struct strategy *strategy, const char *metric)
 {
-	const struct metric_value *m = strategies_metric(strategy, metric);
+	const struct metric_value *m = case_metric(strategy->c, metric);
 
 	return m ? m->value : NAN;
-}
-
-double strategies_number(const struct strategy *strategy, const char *parameter)
-{
-	const struct case_parameter *p = case_parameter(strategy->c, parameter);
-
-	return p ? p->number : NAN;
 }
 
 const struct case_parameter *strategies_width(const struct case_result *c)
@@ -214,22 +202,6 @@ static bool strategy_model_has_size(const char *model, const char *size)
 	       view_listed(size, of_transformers) == (strcmp(model, "transformer") == 0);
 }
 
-/* "blocks 12, hidden 768, heads 12" of this model; "0" means that gpuproof chose. */
-static void strategy_model_add_sizes(const struct result *r, const struct case_result *c,
-				     const char *model, struct text *out)
-{
-	static const char *const sizes[] = { MODEL_SIZES };
-
-	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		const struct case_parameter *varied = case_parameter(c, sizes[i]);
-		const char *value = varied ? view_string(varied->text)
-					   : strategies_case_section_setting(r, c, sizes[i]);
-
-		if (value && strcmp(value, "0") != 0 && strategy_model_has_size(model, sizes[i]))
-			text_addf(out, "%s%s %s", out->length ? ", " : "", sizes[i], value);
-	}
-}
-
 void strategies_layers(const struct view *view, size_t run, const struct case_result *c,
 		       struct text *out)
 {
@@ -239,9 +211,21 @@ void strategies_layers(const struct view *view, size_t run, const struct case_re
 	const char *layers = strategies_case_section_setting(r, c, "layers"),
 		   *depth = strategies_case_section_setting(r, c, "depth");
 
-	if (model && strcmp(view_string(model->text), "mlp") != 0)
-		strategy_model_add_sizes(r, c, view_string(model->text), out);
-	else if (width && width->number > 0 && depth)
+	if (model && strcmp(view_string(model->text), "mlp") != 0) {
+		/* "blocks 12, hidden 768, heads 12"; "0" means that gpuproof chose. */
+		static const char *const sizes[] = { MODEL_SIZES };
+
+		for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+			const struct case_parameter *varied = case_parameter(c, sizes[i]);
+			const char *value =
+				varied ? view_string(varied->text)
+				       : strategies_case_section_setting(r, c, sizes[i]);
+
+			if (value && strcmp(value, "0") != 0 &&
+			    strategy_model_has_size(view_string(model->text), sizes[i]))
+				text_addf(out, "%s%s %s", out->length ? ", " : "", sizes[i], value);
+		}
+	} else if (width && width->number > 0 && depth)
 		text_addf(out, "%s layers of %.0f", depth, width->number);
 	else if (!width && layers)
 		strategy_model_add_widths(layers, out);
@@ -320,6 +304,7 @@ void strategies_collect(struct strategies *strategies, const struct view *view, 
 	for (size_t r = 0; r < view->count; r++)
 		for (size_t i = 0; i < view->results[r].case_count; i++) {
 			const struct case_result *c = &view->results[r].cases[i];
+			const struct case_parameter *devices = case_parameter(c, "devices");
 			const struct metric_value *step, *memory;
 
 			if (strcmp(view_string(c->suite), suite) != 0 || c->status != CASE_OK)
@@ -335,6 +320,7 @@ void strategies_collect(struct strategies *strategies, const struct view *view, 
 						   .run = r,
 						   .seconds = step->value,
 						   .memory = memory ? memory->value : NAN,
+						   .devices = devices ? devices->number : NAN,
 						   .model = strategies_model(view, r, c),
 						   .plain = strategy_words(view, c) };
 		}
@@ -462,7 +448,7 @@ const struct suite_page parallel_page = { .tabled = tabled,
 /* Bound of a time's interval or, if it has none, of its samples. */
 static double strategies_apart_edge_of(const struct strategy *s, const char *metric, bool upper)
 {
-	const struct metric_value *m = strategies_metric(s, metric);
+	const struct metric_value *m = case_metric(s->c, metric);
 	const struct series *series = m && m->series ? case_series(s->c, m->series) : NULL;
 	double edge = !m ? NAN : upper ? m->high : m->low;
 
@@ -479,7 +465,7 @@ bool strategies_apart(const struct strategy *fast, const struct strategy *slow)
 
 bool strategies_has_interval(const struct strategy *s)
 {
-	const struct metric_value *m = strategies_metric(s, "parallel.step_time");
+	const struct metric_value *m = case_metric(s->c, "parallel.step_time");
 
 	return m && isfinite(m->low) && isfinite(m->high);
 }
@@ -491,22 +477,9 @@ static double strategies_least_speedup(const struct strategy *s)
 	       strategies_apart_edge_of(s, "parallel.step_time", true);
 }
 
-static double strategies_most_speedup(const struct strategy *s)
-{
-	return strategies_apart_edge_of(s, "parallel.single_time", true) /
-	       strategies_apart_edge_of(s, "parallel.step_time", false);
-}
-
-static double strategies_apart_devices_of(const struct strategy *s)
-{
-	const struct case_parameter *p = case_parameter(s->c, "devices");
-
-	return p ? p->number : NAN;
-}
-
 static bool strategies_apart_above_devices(const struct strategy *s)
 {
-	return strategies_value(s, "parallel.speedup") > SLACK * strategies_apart_devices_of(s);
+	return strategies_value(s, "parallel.speedup") > SLACK * s->devices;
 }
 
 struct formatted strategies_speedup_cell(const struct strategy *s)
@@ -515,7 +488,7 @@ struct formatted strategies_speedup_cell(const struct strategy *s)
 
 	if (!strategies_apart_above_devices(s))
 		return ratio;
-	return format_text("%s, above %.0f×", ratio.text, strategies_apart_devices_of(s));
+	return format_text("%s, above %.0f×", ratio.text, s->devices);
 }
 
 /*
@@ -524,11 +497,11 @@ struct formatted strategies_speedup_cell(const struct strategy *s)
  */
 static void strategies_apart_add_doubt(const struct strategy *s, struct text *out)
 {
-	const struct metric_value *single = strategies_metric(s, "parallel.single_time");
+	const struct metric_value *single = case_metric(s->c, "parallel.single_time");
 
-	text_addf(out, "; %.0f devices can speed up a step at most %.0f-fold: ",
-		  strategies_apart_devices_of(s), strategies_apart_devices_of(s));
-	if (strategies_least_speedup(s) > SLACK * strategies_apart_devices_of(s))
+	text_addf(out, "; %.0f devices can speed up a step at most %.0f-fold: ", s->devices,
+		  s->devices);
+	if (strategies_least_speedup(s) > SLACK * s->devices)
 		text_add(out, "either the parts of the model fit into caches and the whole model "
 			      "does not, or the single device was disturbed");
 	else if (single)
@@ -545,7 +518,10 @@ void strategies_speedup_words(const struct strategy *s, struct text *out)
 
 	if (!isfinite(speedup))
 		return;
-	if (strategies_least_speedup(s) <= 1 && strategies_most_speedup(s) >= 1) {
+	if (strategies_least_speedup(s) <= 1 &&
+	    strategies_apart_edge_of(s, "parallel.single_time", true) /
+			    strategies_apart_edge_of(s, "parallel.step_time", false) >=
+		    1) {
 		text_addf(out, ", not distinguishable from a single device (%s)",
 			  format_ratio(speedup).text);
 		return;

@@ -14,6 +14,7 @@ struct strategy {
 	size_t run;
 	double seconds; /* seconds of a step */
 	double memory;  /* bytes on the device that needs the most; NaN: unknown */
+	double devices; /* their number; NaN: unknown */
 	/* properties that must be equal for a comparison: run, layers, batch, precision ... */
 	char *model;
 	char *plain; /* the strategy itself: mode, devices, micro-batches ... */
@@ -54,11 +55,8 @@ void strategies_layers(const struct view *view, size_t run, const struct case_re
 size_t strategies_word_length(const char *words);
 bool strategies_has_word(const char *words, const char *word, size_t length);
 
-/* A metric of the strategy ("parallel.step_time"); NULL, NaN: it has none. */
-const struct metric_value *strategies_metric(const struct strategy *strategy, const char *metric);
+/* The value of a metric of the strategy ("parallel.step_time"); NaN: it has none. */
 double strategies_value(const struct strategy *strategy, const char *metric);
-/* The number of a parameter; NaN: the case has none. */
-double strategies_number(const struct strategy *strategy, const char *parameter);
 /* The width of the layers, or of a transformer's tokens; NULL: the case has none. */
 const struct case_parameter *strategies_width(const struct case_result *c);
 /* True if the batch is per device. */

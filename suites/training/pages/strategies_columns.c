@@ -16,31 +16,20 @@
 #include "report/view/memory_limit.h"
 #include "suites/training/pages/strategies.h"
 
-/*
- * Seconds of a step if messages took no time: only communication that the schedule exposes remains.
- * Older results have no schedule with measured times, only a formula's idle share.
- */
-static double strategies_columns_scheduled(const struct strategy *strategy)
-{
-	double scheduled = strategies_value(strategy, "parallel.schedule_time");
-
-	return isfinite(scheduled)
-		       ? scheduled
-		       : strategies_value(strategy, "parallel.compute_time") /
-				 (1 - strategies_value(strategy, "parallel.bubble_model"));
-}
-
 #define TIME_PARTS 3
 
 /*
- * Computation of the slowest device, idle time of the schedule, exposed communication. False: not
- * measured, as with one device.
+ * Computation of the slowest device, idle time of the schedule, exposed communication: what remains
+ * beyond the step time if messages took no time. False: not measured, as with one device.
  */
 static bool strategies_columns_time_parts(const struct strategy *s, double parts[TIME_PARTS])
 {
 	double compute = strategies_value(s, "parallel.compute_time"),
-	       scheduled = strategies_columns_scheduled(s);
+	       scheduled = strategies_value(s, "parallel.schedule_time");
 
+	/* Older results have no schedule with measured times, only a formula's idle share. */
+	if (!isfinite(scheduled))
+		scheduled = compute / (1 - strategies_value(s, "parallel.bubble_model"));
 	if (!isfinite(compute) || !isfinite(scheduled))
 		return false;
 	parts[0] = fmin(compute, s->seconds);
@@ -49,28 +38,22 @@ static bool strategies_columns_time_parts(const struct strategy *s, double parts
 	return true;
 }
 
-/* "4.75 ms, 31 %" of the step. */
-static char *strategies_columns_table_part_words(double seconds, double step)
-{
-	if (!isfinite(seconds))
-		return xstrdup("\u2013");
-	if (seconds <= 0)
-		return xstrdup("none");
-	return xasprintf("%s, %s", format_rounded(seconds, "s").text,
-			 format_percent(seconds / step).text);
-}
-
 void strategies_columns_add_time_parts(const struct strategy *s, struct tree *cells)
 {
 	double parts[TIME_PARTS];
 	bool known = strategies_columns_time_parts(s, parts);
 
 	for (size_t i = 0; i < TIME_PARTS; i++) {
-		char *words =
-			strategies_columns_table_part_words(known ? parts[i] : NAN, s->seconds);
-
-		tree_item_text(cells, words);
-		free(words);
+		/* "4.75 ms, 31 %" of the step. */
+		if (!known)
+			tree_item_text(cells, "\u2013");
+		else if (parts[i] <= 0)
+			tree_item_text(cells, "none");
+		else
+			tree_item_text(cells,
+				       format_text("%s, %s", format_rounded(parts[i], "s").text,
+						   format_percent(parts[i] / s->seconds).text)
+					       .text);
 	}
 }
 
@@ -178,32 +161,21 @@ bool strategies_columns_divided(const struct strategy *const *items, size_t coun
 
 /* A table of the fastest strategy of each model within a memory limit. */
 
-/* The fastest strategy of that model within `bytes`; NULL: none was measured. */
-static const struct strategy *
-strategies_columns_limit_best_within(const struct strategies *strategies, const char *model,
-				     double bytes)
-{
-	const struct strategy *best = NULL;
-
-	for (size_t i = 0; i < strategies->count; i++) {
-		const struct strategy *s = &strategies->items[i];
-
-		if (strcmp(s->model, model) == 0 && s->memory <= bytes &&
-		    (!best || s->seconds < best->seconds))
-			best = s;
-	}
-	return best;
-}
-
 static void strategies_columns_memory_limit_add_row(const struct strategies *strategies,
 						    const char *model,
 						    const struct memory_limit *limit,
 						    struct tree *rows)
 {
-	const struct strategy *best =
-		strategies_columns_limit_best_within(strategies, model, limit->bytes);
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
+	const struct strategy *best = NULL;
 
+	for (size_t i = 0; i < strategies->count; i++) {
+		const struct strategy *s = &strategies->items[i];
+
+		if (strcmp(s->model, model) == 0 && s->memory <= limit->bytes &&
+		    (!best || s->seconds < best->seconds))
+			best = s;
+	}
 	tree_text(row, "name", model);
 	tree_text(row, "where", limit->name);
 	tree_text(row, "interval", "");

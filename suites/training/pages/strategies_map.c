@@ -13,10 +13,10 @@
 /* The global batch: with weak scaling the parameter is the batch of one device. */
 static double strategies_map_global_batch(const struct strategy *strategy)
 {
-	bool each = strategies_scales_weakly(strategy->c);
+	const struct case_parameter *batch = case_parameter(strategy->c, "batch");
 
-	return strategies_number(strategy, "batch") *
-	       (each ? strategies_number(strategy, "devices") : 1);
+	return (batch ? batch->number : NAN) *
+	       (strategies_scales_weakly(strategy->c) ? strategy->devices : 1);
 }
 
 static double strategy_map_width_of(const struct strategy *strategy)
@@ -24,15 +24,6 @@ static double strategy_map_width_of(const struct strategy *strategy)
 	const struct case_parameter *width = strategies_width(strategy->c);
 
 	return width ? width->number : NAN;
-}
-
-/* The properties that are equal on one map: all except batch, width and the number of devices. */
-static char *strategies_map_of(const struct strategy *strategy)
-{
-	static const char *const without[] = { STRATEGY_PARAMETERS, "batch", "width", "hidden",
-					       "batch_mode",        NULL };
-
-	return view_parameters(strategy->view, strategy->c, without);
 }
 
 struct map {
@@ -65,27 +56,6 @@ struct map_place {
 	double batch, width;
 };
 
-static bool strategy_map_is_at(const struct map *m, size_t item, const struct map_place *place)
-{
-	const struct strategy *s = &m->strategies->items[item];
-	double devices = strategies_number(s, "devices");
-
-	return strcmp(m->of[item], place->of) == 0 &&
-	       strategies_map_global_batch(s) == place->batch &&
-	       strategy_map_width_of(s) == place->width && (devices == m->devices || devices == 1);
-}
-
-static const struct case_parameter *strategy_map_mode_of(const struct strategy *strategy)
-{
-	return case_parameter(strategy->c, "mode");
-}
-
-static bool strategies_map_modes_equal(const struct strategy *a, const struct strategy *b)
-{
-	return strcmp(view_string(strategy_map_mode_of(a)->text),
-		      view_string(strategy_map_mode_of(b)->text)) == 0;
-}
-
 /*
  * The fastest strategy and the next one of another mode at a place of the map; NULL if nothing was
  * measured.
@@ -99,8 +69,12 @@ static const struct strategy *strategies_map_fastest(const struct map *m,
 	for (size_t i = 0; i < m->strategies->count; i++) {
 		const struct strategy *s = &m->strategies->items[i];
 
-		if (!strategy_map_is_at(m, i, place) ||
-		    (without && strategies_map_modes_equal(s, without)))
+		if (strcmp(m->of[i], place->of) != 0 ||
+		    strategies_map_global_batch(s) != place->batch ||
+		    strategy_map_width_of(s) != place->width ||
+		    (s->devices != m->devices && s->devices != 1) ||
+		    (without && strcmp(view_string(case_parameter(s->c, "mode")->text),
+				       view_string(case_parameter(without->c, "mode")->text)) == 0))
 			continue;
 		if (!best || s->seconds < best->seconds)
 			best = s;
@@ -123,22 +97,16 @@ static void strategies_map_winners_open(struct winners *w)
 		w->names[i] = xstrdup(i == UNDECIDED ? "not distinguishable" : "");
 }
 
-static void strategies_map_winners_close(struct winners *w)
-{
-	for (size_t i = 0; i < MODES_MOST; i++)
-		free(w->names[i]);
-}
-
 static struct formatted strategy_map_mode_word(const struct strategy *strategy)
 {
 	return presented_parameter(strategy->view, strategy->c->suite,
-				   strategy_map_mode_of(strategy));
+				   case_parameter(strategy->c, "mode"));
 }
 
 /* The colour of its mode; if it has none or shares it, the next free colour. */
 static size_t strategies_map_winner_of(struct winners *w, const struct strategy *strategy)
 {
-	const struct case_parameter *mode = strategy_map_mode_of(strategy);
+	const struct case_parameter *mode = case_parameter(strategy->c, "mode");
 	size_t style = view_style(strategy->view, mode->name, view_string(mode->text));
 	size_t i = style < MODES_MOST ? style : 0, tried = 0;
 	const struct formatted word = strategy_map_mode_word(strategy);
@@ -193,10 +161,9 @@ static void strategies_map_add_cell(const struct map *m, const struct map_place 
 static double strategies_map_critical_size(const struct map *m, const char *of, const char *metric)
 {
 	for (size_t i = 0; i < m->strategies->count; i++) {
-		const struct metric_value *v = strategies_metric(&m->strategies->items[i], metric);
+		const struct metric_value *v = case_metric(m->strategies->items[i].c, metric);
 
-		if (v && strcmp(m->of[i], of) == 0 &&
-		    strategies_number(&m->strategies->items[i], "devices") == m->devices)
+		if (v && strcmp(m->of[i], of) == 0 && m->strategies->items[i].devices == m->devices)
 			return v->value;
 	}
 	return NAN;
@@ -279,19 +246,23 @@ static void strategies_map_draw(const struct map *m, const char *of, struct tree
 		free(words);
 	}
 	chart_release(&chart);
-	strategies_map_winners_close(&winners);
+	for (size_t i = 0; i < MODES_MOST; i++)
+		free(winners.names[i]);
 }
 
 void strategies_map_crossover(const struct strategies *strategies, struct tree *charts,
 			      struct tree *answers)
 {
+	/* The properties that are equal on one map: all except batch, width and devices. */
+	static const char *const without[] = { STRATEGY_PARAMETERS, "batch", "width", "hidden",
+					       "batch_mode",        NULL };
 	struct map m = { .strategies = strategies,
 			 .of = xcalloc(strategies->count + 1, sizeof(char *)),
 			 .batches = xcalloc(strategies->count + 1, sizeof(double)),
 			 .widths = xcalloc(strategies->count + 1, sizeof(double)) };
 
 	for (size_t i = 0; i < strategies->count; i++) {
-		m.of[i] = strategies_map_of(&strategies->items[i]);
+		m.of[i] = view_parameters(strategies->view, strategies->items[i].c, without);
 		strategies_map_add_distinct(m.batches, &m.batch_count,
 					    strategies_map_global_batch(&strategies->items[i]));
 		strategies_map_add_distinct(m.widths, &m.width_count,
@@ -300,9 +271,9 @@ void strategies_map_crossover(const struct strategies *strategies, struct tree *
 	for (size_t i = 0; i < strategies->count && m.batch_count > 1 && m.width_count > 1; i++) {
 		size_t first = 0;
 
-		m.devices = strategies_number(&strategies->items[i], "devices");
+		m.devices = strategies->items[i].devices;
 		while (strcmp(m.of[first], m.of[i]) != 0 ||
-		       strategies_number(&strategies->items[first], "devices") != m.devices)
+		       strategies->items[first].devices != m.devices)
 			first++;
 		if (first == i && m.devices > 1)
 			strategies_map_draw(&m, m.of[i], charts, answers);

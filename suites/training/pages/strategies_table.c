@@ -50,32 +50,13 @@ static void strategies_table_add_owned(struct tree *cells, char *text)
 /* Energy of a step with its interval. */
 static char *strategy_table_energy_words(const struct strategy *s)
 {
-	const struct metric_value *m = strategies_metric(s, "parallel.energy");
+	const struct metric_value *m = case_metric(s->c, "parallel.energy");
 	struct formatted interval;
 
 	if (!m || !isfinite(m->value))
 		return xstrdup("not measured");
 	interval = format_interval(m, view_string(m->unit));
 	return xasprintf("%s %s", format_rounded(m->value, "J").text, interval.text);
-}
-
-/* True if the energy of one of them was measured: then the table has an energy column. */
-static bool strategy_table_have_energy(const struct strategy *const *items, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (isfinite(strategies_value(items[i], "parallel.energy")))
-			return true;
-	return false;
-}
-
-/* True if a data sheet has the peak rate of some strategy's devices. */
-static bool strategy_table_have_utilisation(const struct strategies *strategies)
-{
-	char *peaks = strategies_columns_peak_words(strategies);
-	bool any = peaks && *peaks;
-
-	free(peaks);
-	return any;
 }
 
 /* Columns that not all tables have. */
@@ -89,7 +70,7 @@ static void strategies_table_add_row(const struct strategies *strategies, const 
 				     struct tree *rows)
 {
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
-	const struct metric_value *step = strategies_metric(s, "parallel.step_time");
+	const struct metric_value *step = case_metric(s->c, "parallel.step_time");
 
 	tree_text(row, "name", name);
 	tree_text(row, "where", format_quantity(step->value, view_string(step->unit)).text);
@@ -137,14 +118,6 @@ struct strategy_group {
 	char **names; /* the rest */
 };
 
-static bool strategy_table_in_all(const struct strategy_group *g, const char *word, size_t length)
-{
-	for (size_t i = 0; i < g->count; i++)
-		if (!strategies_has_word(g->items[i]->name, word, length))
-			return false;
-	return true;
-}
-
 /* Words of the item's name that all names have, or that not all have. */
 static char *strategies_table_some_words(const struct strategy_group *g, size_t item, bool common)
 {
@@ -152,8 +125,11 @@ static char *strategies_table_some_words(const struct strategy_group *g, size_t 
 
 	for (const char *word = g->items[item]->name; *word;) {
 		size_t length = strategies_word_length(word);
+		bool in_all = true;
 
-		if (strategy_table_in_all(g, word, length) == common)
+		for (size_t i = 0; i < g->count; i++)
+			in_all = in_all && strategies_has_word(g->items[i]->name, word, length);
+		if (in_all == common)
 			text_addf(&out, "%s%.*s", out.length ? ", " : "", (int)length, word);
 		word += length + (word[length] ? 2 : 0);
 	}
@@ -186,23 +162,6 @@ static void strategy_table_group_close(struct strategy_group *g)
 	free(g->items);
 }
 
-/* The strategy with the least memory; of equal ones the faster. */
-static size_t strategies_table_least_memory(const struct strategy_group *g)
-{
-	size_t least = 0;
-
-	for (size_t i = 1; i < g->count; i++)
-		if (g->items[i]->memory < g->items[least]->memory)
-			least = i;
-	/* The fastest needs as much within 1 %: no difference that a reader could use. */
-	return g->items[least]->memory < 0.99 * g->items[0]->memory ? least : 0;
-}
-
-static bool strategies_table_is_single(const struct strategy *s)
-{
-	return strategies_number(s, "devices") == 1;
-}
-
 /*
  * Time of the strategy over the time of the fastest. The page shows one time for a single device:
  * the one that each strategy measured next to its own step, from which speed-ups follow.
@@ -210,10 +169,9 @@ static bool strategies_table_is_single(const struct strategy *s)
 static double strategies_table_times_fastest(const struct strategy_group *g, size_t item)
 {
 	const struct strategy *fastest = g->items[0], *s = g->items[item];
-	double paired =
-		strategies_table_is_single(s) ? strategies_value(fastest, "parallel.speedup")
-		: strategies_table_is_single(fastest) ? 1 / strategies_value(s, "parallel.speedup")
-						      : (double)NAN;
+	double paired = s->devices == 1         ? strategies_value(fastest, "parallel.speedup")
+			: fastest->devices == 1 ? 1 / strategies_value(s, "parallel.speedup")
+						: (double)NAN;
 
 	return paired > 0 && isfinite(paired) ? paired : s->seconds / fastest->seconds;
 }
@@ -231,10 +189,16 @@ static struct formatted strategies_table_longer_words(const struct strategy_grou
 
 static void strategies_table_add_memory(const struct strategy_group *g, struct text *out)
 {
-	size_t least = strategies_table_least_memory(g);
-	struct formatted text, own;
+	struct formatted text, own = format_rounded(g->items[0]->memory, "B");
+	size_t least = 0;
 
-	own = format_rounded(g->items[0]->memory, "B");
+	/* The strategy with the least memory; of equal ones the faster. */
+	for (size_t i = 1; i < g->count; i++)
+		if (g->items[i]->memory < g->items[least]->memory)
+			least = i;
+	/* The fastest needs as much within 1 %: no difference that a reader could use. */
+	if (!(g->items[least]->memory < 0.99 * g->items[0]->memory))
+		least = 0;
 	text = format_rounded(g->items[least]->memory, "B");
 	if (!isfinite(g->items[0]->memory))
 		return;
@@ -254,152 +218,30 @@ static void strategies_table_add_memory(const struct strategy_group *g, struct t
 			  strategies_table_longer_words(g, least).text);
 }
 
-/* Strategies after the first that do not differ from it significantly. */
-static size_t strategy_table_count_alike(const struct strategy_group *g)
-{
-	size_t count = 0;
-
-	for (size_t i = 1; i < g->count; i++)
-		count += !strategies_apart(g->items[0], g->items[i]);
-	return count;
-}
-
-static void strategies_table_add_winner_words(const struct strategy_group *g, struct text *out)
-{
-	text_addf(out, "%s%s is fastest, %s per step", g->names[0],
-		  strchr(g->names[0], ',') ? "," : "",
-		  format_quantity(g->items[0]->seconds, "s").text);
-	strategies_speedup_words(g->items[0], out);
-	text_addf(out, ". Next: %s, %s.", g->names[1], strategies_table_longer_words(g, 1).text);
-}
-
 /*
- * No winner: names the first two by their medians, and the number of others that do not differ
- * significantly.
+ * The fastest and the next. No winner: names the first two by their medians, and the number of
+ * others that do not differ significantly.
  */
-static void strategy_table_add_alike_words(const struct strategy_group *g, size_t alike,
-					   struct text *out)
+static void strategies_table_add_fastest(const struct strategy_group *g, size_t alike,
+					 struct text *out)
 {
-	bool intervals =
-		strategies_has_interval(g->items[0]) && strategies_has_interval(g->items[1]);
+	bool wins = strategies_apart(g->items[0], g->items[1]);
 
-	text_addf(out, "%s, %s per step", g->names[0],
+	text_addf(out, wins ? "%s%s is fastest, %s per step" : "%s%s, %s per step", g->names[0],
+		  wins && strchr(g->names[0], ',') ? "," : "",
 		  format_quantity(g->items[0]->seconds, "s").text);
 	strategies_speedup_words(g->items[0], out);
-	text_addf(out, "; and %s, %s", g->names[1], strategies_table_longer_words(g, 1).text);
-	if (alike > 1)
+	text_addf(out, wins ? ". Next: %s, %s" : "; and %s, %s", g->names[1],
+		  strategies_table_longer_words(g, 1).text);
+	if (!wins && alike > 1)
 		text_addf(out, "; and %zu more strategies", alike - 1);
-	text_addf(out, ": not distinguishable, because their %s overlap.",
-		  intervals ? "intervals" : "samples");
-}
-
-static double strategies_table_step_joules(const struct strategy *s)
-{
-	return strategies_value(s, "parallel.energy");
-}
-
-/* "512.0 J [505.0 J, 519.0 J]" */
-static void strategies_table_add_joules(const struct strategy *s, struct text *out)
-{
-	const struct metric_value *m = strategies_metric(s, "parallel.energy");
-	struct formatted interval;
-
-	interval = format_interval(m, "J");
-	text_addf(out, "%s%s%s", format_quantity(m->value, "J").text,
-		  *interval.text ? " " : ", no interval", interval.text);
-}
-
-/* False if one has no interval. */
-static bool strategies_table_energy_is_apart(const struct strategy *less,
-					     const struct strategy *more)
-{
-	return strategies_metric(less, "parallel.energy")->high <
-	       strategies_metric(more, "parallel.energy")->low;
-}
-
-/* The one with the least energy, except `except`; `count`: none was measured. */
-static size_t strategies_table_energy_least(const struct strategy *const *items, size_t count,
-					    size_t except)
-{
-	size_t found = count;
-
-	for (size_t i = 0; i < count; i++)
-		if (i != except && isfinite(strategies_table_step_joules(items[i])) &&
-		    (found == count || strategies_table_step_joules(items[i]) <
-					       strategies_table_step_joules(items[found])))
-			found = i;
-	return found;
-}
-
-static void strategies_table_energy_add_winner(const struct strategy *const *items,
-					       char *const *names, size_t frugal, struct text *out)
-{
-	text_addf(out, " Least energy: %s, ", names[frugal]);
-	strategies_table_add_joules(items[frugal], out);
-	text_add(out, " per step, all devices");
-	if (frugal) {
-		text_addf(out, ", with a step time of %s. %s%s takes ",
-			  format_quantity(items[frugal]->seconds, "s").text, names[0],
-			  strchr(names[0], ',') ? "," : "");
-		if (isfinite(strategies_table_step_joules(items[0]))) {
-			strategies_table_add_joules(items[0], out);
-			text_add(out, " and ");
-		}
-		text_add(out, format_quantity(items[0]->seconds, "s").text);
-	}
-	text_add(out, ".");
-}
-
-/*
- * Appends which of a model's strategies uses the least energy, compared with the fastest, items[0];
- * nothing if fewer than two have a measured energy.
- */
-static void strategies_table_energy_words(const struct strategy *const *items, char *const *names,
-					  size_t count, struct text *out)
-{
-	size_t frugal = strategies_table_energy_least(items, count, count),
-	       next = strategies_table_energy_least(items, count, frugal), measured = 0, alike = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		measured += isfinite(strategies_table_step_joules(items[i])) != 0;
-		alike += i != frugal && isfinite(strategies_table_step_joules(items[i])) &&
-			 !strategies_table_energy_is_apart(items[frugal], items[i]);
-	}
-	if (measured < 2)
-		return;
-	if (!alike) {
-		strategies_table_energy_add_winner(items, names, frugal, out);
-	} else {
-		text_addf(out, " Least energy is undecided between %s, ", names[frugal]);
-		strategies_table_add_joules(items[frugal], out);
-		text_addf(out, " per step, and %s, ", names[next]);
-		strategies_table_add_joules(items[next], out);
-		if (alike > 1)
-			text_addf(out, ", and %zu more strategies", alike - 1);
-		text_add(out, ": their intervals overlap.");
-	}
-	if (measured < count)
-		text_addf(out, " Energy was not measured for %zu of %zu strategies.",
-			  count - measured, count);
-}
-
-/*
- * "M, 8 devices: tensor is fastest, 15.45 ms a step, 4.72x the speed of one device. Next: 1F1B, 8.4
- * % longer. ..."
- */
-static char *strategies_table_sentence(const struct strategy_group *g)
-{
-	size_t alike = strategy_table_count_alike(g);
-	struct text out = TEXT_EMPTY;
-
-	text_addf(&out, "%s: ", g->title);
-	if (!strategies_apart(g->items[0], g->items[1]))
-		strategy_table_add_alike_words(g, alike, &out);
-	else
-		strategies_table_add_winner_words(g, &out);
-	strategies_table_add_memory(g, &out);
-	strategies_table_energy_words(g->items, g->names, g->count, &out);
-	return text_detach(&out);
+	if (!wins)
+		text_addf(out, ": not distinguishable, because their %s overlap",
+			  strategies_has_interval(g->items[0]) &&
+					  strategies_has_interval(g->items[1])
+				  ? "intervals"
+				  : "samples");
+	text_add_char(out, '.');
 }
 
 /* The models of a title, each with its strategies. */
@@ -418,15 +260,6 @@ static bool strategies_table_wins(const struct strategy_group *g, const char *mo
 	       strncmp(g->names[0], mode, length) == 0;
 }
 
-static size_t strategies_table_count_wins(const struct strategy_winners *w, const char *mode)
-{
-	size_t wins = 0;
-
-	for (size_t i = 0; i < w->count; i++)
-		wins += strategies_table_wins(&w->groups[i], mode);
-	return wins;
-}
-
 /* ", 1.19× to 1.75× the speed of one device"; of one device how much longer the next takes. */
 static void strategies_table_add_margins(const struct strategy_winners *w, const char *mode,
 					 struct text *out)
@@ -440,7 +273,7 @@ static void strategies_table_add_margins(const struct strategy_winners *w, const
 
 		if (!strategies_table_wins(g, mode))
 			continue;
-		single = strategies_table_is_single(g->items[0]);
+		single = g->items[0]->devices == 1;
 		ratio = single ? strategies_table_times_fastest(g, 1)
 			       : strategies_value(g->items[0], "parallel.speedup");
 		least = fmin(least, ratio);
@@ -460,8 +293,10 @@ static void strategies_table_winners_words(const struct strategy_winners *w, str
 	size_t most = 0;
 
 	for (size_t i = 0; i < w->count; i++) {
-		size_t wins = strategies_table_count_wins(w, w->groups[i].names[0]);
+		size_t wins = 0;
 
+		for (size_t k = 0; k < w->count; k++)
+			wins += strategies_table_wins(&w->groups[k], w->groups[i].names[0]);
 		if (wins > most) {
 			most = wins;
 			mode = w->groups[i].names[0];
@@ -527,37 +362,42 @@ static size_t strategy_table_count_models(const struct strategies *strategies)
 	return models;
 }
 
+/*
+ * "M, 8 devices: tensor is fastest, 15.45 ms a step, 4.72x the speed of one device. Next: 1F1B, 8.4
+ * % longer. ..."; and the table.
+ */
 static void strategies_table_add_group(const struct strategies *strategies,
 				       const struct strategy_group *g, struct tree *answers,
 				       struct tree *tables)
 {
-	size_t shown = g->count < ROWS_MOST ? g->count : ROWS_MOST;
-	const struct strategy_columns columns = {
-		.energy = strategy_table_have_energy(g->items, g->count),
-		.utilisation = strategy_table_have_utilisation(strategies),
-		.divided = strategies_columns_divided(g->items, shown),
-		.longest = g->items[shown - 1]->seconds,
-	};
-	char *words = strategies_table_sentence(g),
+	size_t shown = g->count < ROWS_MOST ? g->count : ROWS_MOST, alike = 0;
+	char *peaks = strategies_columns_peak_words(strategies),
 	     *title = g->count > shown ? xasprintf("%s: the %zu fastest of %zu strategies",
 						   g->title, shown, g->count)
 				       : xasprintf("%s: all strategies, fastest first", g->title);
-	struct tree *rows = strategy_add_table(tables, title, "Split", &columns);
+	struct strategy_columns columns = {
+		/* A data sheet has the peak rate of some strategy's devices. */
+		.utilisation = peaks && *peaks,
+		.divided = strategies_columns_divided(g->items, shown),
+		.longest = g->items[shown - 1]->seconds,
+	};
+	struct text words = TEXT_EMPTY;
+	struct tree *rows;
 
-	tree_item_text(answers, words);
+	text_addf(&words, "%s: ", g->title);
+	/* Strategies after the first that do not differ from it significantly. */
+	for (size_t i = 1; i < g->count; i++)
+		alike += !strategies_apart(g->items[0], g->items[i]);
+	for (size_t i = 0; i < g->count; i++)
+		columns.energy |= isfinite(strategies_value(g->items[i], "parallel.energy")) != 0;
+	strategies_table_add_fastest(g, alike, &words);
+	strategies_table_add_memory(g, &words);
+	tree_item_text(answers, words.data);
+	rows = strategy_add_table(tables, title, "Split", &columns);
 	for (size_t i = 0; i < shown; i++)
 		strategies_table_add_row(strategies, g->items[i], g->names[i], &columns, rows);
-	free(words);
-}
-
-static void strategies_table_add_winner(const struct strategies *strategies,
-					const struct strategy_group *g,
-					const struct strategy_columns *columns, struct tree *rows)
-{
-	char *name = xasprintf("%s: %s", g->items[0]->model, g->items[0]->name);
-
-	strategies_table_add_row(strategies, g->items[0], name, columns, rows);
-	free(name);
+	text_release(&words);
+	free(peaks);
 }
 
 void strategies_table_answer(const struct strategies *strategies, struct tree *answers,
@@ -577,9 +417,12 @@ void strategies_table_answer(const struct strategies *strategies, struct tree *a
 		if (!strategies_is_first(strategies, i))
 			continue;
 		strategy_table_group_open(&g, strategies, strategies->items[i].model);
-		if (g.count > 1 && winners)
-			strategies_table_add_winner(strategies, &g, &plain, winners);
-		else if (g.count > 1)
+		if (g.count > 1 && winners) {
+			char *name = xasprintf("%s: %s", g.items[0]->model, g.items[0]->name);
+
+			strategies_table_add_row(strategies, g.items[0], name, &plain, winners);
+			free(name);
+		} else if (g.count > 1)
 			strategies_table_add_group(strategies, &g, answers, tables);
 		strategy_table_group_close(&g);
 	}

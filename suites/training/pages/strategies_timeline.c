@@ -38,23 +38,17 @@ static const struct {
 	{ "receive", "\u2190", 7 },
 };
 
-static size_t strategy_timeline_operation_of(const char *name)
-{
-	size_t i = 0;
-
-	while (i < ARRAY_SIZE(operations) && strcmp(operations[i].name, view_string(name)) != 0)
-		i++;
-	return i;
-}
-
 static void strategy_timeline_add_spans(struct chart *chart, const struct timeline_row *row,
 					size_t *left)
 {
-	size_t operation = strategy_timeline_operation_of(row->operation);
+	size_t operation = 0;
 	char *name = xasprintf("%d %s", row->rank, view_string(row->stream));
 	struct chart_series *series = chart_series_named(chart, name);
 
 	free(name);
+	while (operation < ARRAY_SIZE(operations) &&
+	       strcmp(operations[operation].name, view_string(row->operation)) != 0)
+		operation++;
 	for (size_t i = 0; i + 2 < row->span_count && operation < ARRAY_SIZE(operations); i += 3) {
 		const double *span = row->spans + i;
 		struct chart_point *point;

@@ -44,20 +44,6 @@ void baseline_cache_close(struct baseline_cache *cache)
 	free(cache);
 }
 
-static bool baseline_cache_same_rules(const struct sampling *a, const struct sampling *b)
-{
-	return a->min_samples == b->min_samples && a->max_samples == b->max_samples &&
-	       a->target == b->target && a->max_seconds == b->max_seconds &&
-	       a->sample_seconds == b->sample_seconds && a->warmup == b->warmup &&
-	       a->preheat_seconds == b->preheat_seconds && a->settle_seconds == b->settle_seconds;
-}
-
-static bool baseline_cache_same_optimizer(const struct setup *a, const struct setup *b)
-{
-	return a->optimizer == b->optimizer && a->rate == b->rate && a->momentum == b->momentum &&
-	       a->loss_scale == b->loss_scale && a->dynamic_scale == b->dynamic_scale;
-}
-
 /* Compares all properties that determine the step's duration; data do not. */
 static bool baseline_cache_same_step(const struct setup *a, const struct setup *b)
 {
@@ -71,18 +57,27 @@ static bool baseline_cache_same_step(const struct setup *a, const struct setup *
 	       a->no_aliasing == b->no_aliasing && a->precision == b->precision &&
 	       a->storage_only == b->storage_only && a->weight_gradient == b->weight_gradient &&
 	       a->fusion == b->fusion && a->search_seconds == b->search_seconds &&
-	       a->graph == b->graph && baseline_cache_same_optimizer(a, b);
+	       a->graph == b->graph && a->optimizer == b->optimizer && a->rate == b->rate &&
+	       a->momentum == b->momentum && a->loss_scale == b->loss_scale &&
+	       a->dynamic_scale == b->dynamic_scale;
 }
 
 static const struct baseline *baseline_cache_lookup(const struct baseline_cache *cache,
 						    const struct run *run,
 						    const struct setup *setup)
 {
+	const struct sampling *rules = run->sampler.rules;
+
 	for (size_t i = 0; i < cache->count; i++) {
 		const struct baseline *b = &cache->kept[i];
+		const struct sampling *r = &b->rules;
 
 		if (b->device == run->devices[0] && baseline_cache_same_step(&b->setup, setup) &&
-		    baseline_cache_same_rules(&b->rules, run->sampler.rules) &&
+		    r->min_samples == rules->min_samples && r->max_samples == rules->max_samples &&
+		    r->target == rules->target && r->max_seconds == rules->max_seconds &&
+		    r->sample_seconds == rules->sample_seconds && r->warmup == rules->warmup &&
+		    r->preheat_seconds == rules->preheat_seconds &&
+		    r->settle_seconds == rules->settle_seconds &&
 		    b->load_seconds == sustained_load_seconds(run) &&
 		    clock_seconds() - b->seconds < BASELINE_CACHE_SECONDS)
 			return b;

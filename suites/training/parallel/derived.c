@@ -77,36 +77,6 @@ static void parallel_derived_share_out(const struct setup *setup, int index, dou
 	stage->dgrad_first = setup_dgrad_first(setup) && partition.first > 0;
 }
 
-/*
- * Duration of the messages alone if the widest edge takes one second: the measured communication is
- * a multiple of it.
- */
-static double parallel_derived_messages_alone(const struct setup *setup,
-					      const struct stage_times *stages, double widest)
-{
-	struct schedule k;
-
-	pipeline_plan_schedule_open(&k, setup);
-	for (int i = 0; i < k.stages; i++)
-		k.stage[i].send = k.stage[i].occupied = stages[i].width / widest;
-	return pipeline_plan_schedule_carry_out(&k);
-}
-
-/* Seconds of a message over the widest edge. */
-static double parallel_derived_message_of(const struct setup *setup,
-					  const struct stage_times *stages, double widest,
-					  double communication)
-{
-	double bytes = 0, wire = setup->mode->wire_bytes(setup);
-
-	if (widest == 0)
-		return 0;
-	for (int i = 0; i < model_setup_grid_of(setup).pipeline; i++)
-		bytes = fmax(bytes, stages[i].bytes);
-	return communication * fmin(1, bytes / wire) /
-	       parallel_derived_messages_alone(setup, stages, widest);
-}
-
 /* End of the last update. */
 static double parallel_derived_end_of(struct schedule *k, const struct stage_times *stages)
 {
@@ -123,8 +93,8 @@ parallel_derived_schedule_of_pipeline(const struct setup *setup, const struct me
 {
 	struct stage_times stages[SETUP_MAX_LAYERS];
 	struct measured_schedule found = { 0, 0 };
-	struct schedule k;
-	double widest = 0, busy = 0, message, end;
+	struct schedule k, messages;
+	double widest = 0, busy = 0, bytes = 0, message = 0, end;
 
 	pipeline_plan_schedule_open(&k, setup);
 	for (int i = 0; i < k.stages; i++) {
@@ -135,10 +105,20 @@ parallel_derived_schedule_of_pipeline(const struct setup *setup, const struct me
 		busy += stages[i].compute / k.stages;
 	}
 	found.seconds = parallel_derived_end_of(&k, stages);
-	message = parallel_derived_message_of(setup, stages, widest, times->communication);
-	for (int i = 0; i < k.stages; i++)
-		k.stage[i].send = k.stage[i].occupied =
-			widest > 0 ? message * stages[i].width / widest : 0;
+	/*
+	 * Seconds of a message over the widest edge: the measured communication, divided by the
+	 * duration of the messages alone if that edge takes one second.
+	 */
+	pipeline_plan_schedule_open(&messages, setup);
+	for (int i = 0; i < k.stages && widest > 0; i++) {
+		messages.stage[i].send = messages.stage[i].occupied = stages[i].width / widest;
+		bytes = fmax(bytes, stages[i].bytes);
+	}
+	if (widest > 0)
+		message = times->communication * fmin(1, bytes / setup->mode->wire_bytes(setup)) /
+			  pipeline_plan_schedule_carry_out(&messages);
+	for (int i = 0; i < k.stages && widest > 0; i++)
+		k.stage[i].send = k.stage[i].occupied = message * stages[i].width / widest;
 	end = parallel_derived_end_of(&k, stages);
 	found.idle = fmax(0, 1 - busy / end);
 	return found;
@@ -164,28 +144,6 @@ static bool parallel_derived_parameter_is(const struct case_result *c, const cha
 	return p && strcmp(p->text, text) == 0;
 }
 
-static bool parallel_derived_is_gemm(const struct case_result *c, const char *precision)
-{
-	return strcmp(c->suite, "matmul") == 0 &&
-	       parallel_derived_parameter_is(c, "precision", precision) &&
-	       (parallel_derived_parameter_is(c, "implementation", "blas") ||
-		parallel_derived_parameter_is(c, "implementation", "lt")) &&
-	       parallel_derived_parameter_is(c, "transpose", "nn") &&
-	       parallel_derived_parameter_is(c, "batch", "1") &&
-	       parallel_derived_parameter_is(c, "scale", "1");
-}
-
-/* Collectives without the parameter used the default transport. */
-static bool parallel_derived_is_all_reduce(const struct case_result *c, const char *transport,
-					   int ranks)
-{
-	return strcmp(c->suite, "collective") == 0 && c->device_count == (size_t)ranks &&
-	       parallel_derived_parameter_is(c, "operation", "all_reduce") &&
-	       (case_parameter(c, "transport")
-			? parallel_derived_parameter_is(c, "transport", transport)
-			: strcmp(transport, "auto") == 0);
-}
-
 struct highest_rates parallel_derived_highest_rates_find(const struct result *result,
 							 const char *device,
 							 const struct setup *setup)
@@ -201,19 +159,25 @@ struct highest_rates parallel_derived_highest_rates_find(const struct result *re
 
 		if (c->status != CASE_OK || strcmp(c->device, device) != 0)
 			continue;
-		if (rate && parallel_derived_is_gemm(c, precision_name(setup->precision)))
+		if (rate &&
+		    parallel_derived_parameter_is(c, "precision",
+						  precision_name(setup->precision)) &&
+		    (parallel_derived_parameter_is(c, "implementation", "blas") ||
+		     parallel_derived_parameter_is(c, "implementation", "lt")) &&
+		    parallel_derived_parameter_is(c, "transpose", "nn") &&
+		    parallel_derived_parameter_is(c, "batch", "1") &&
+		    parallel_derived_parameter_is(c, "scale", "1"))
 			rates.gemm = fmax(rates.gemm, rate->value);
-		if (time && size && time->value > 0 &&
-		    parallel_derived_is_all_reduce(c, transport_names[setup->transport],
-						   setup->ranks))
+		/* Collectives without the parameter used the default transport. */
+		if (time && size && time->value > 0 && c->device_count == (size_t)setup->ranks &&
+		    parallel_derived_parameter_is(c, "operation", "all_reduce") &&
+		    (case_parameter(c, "transport")
+			     ? parallel_derived_parameter_is(c, "transport",
+							     transport_names[setup->transport])
+			     : setup->transport == TRANSPORT_AUTO))
 			rates.bus = fmax(rates.bus, 2 * (n - 1) / n * size->number / time->value);
 	}
 	return rates;
-}
-
-double parallel_derived_critical_batch(const struct setup *setup, const struct highest_rates *rates)
-{
-	return parallel_derived_critical_width(setup, rates) / setup->ranks;
 }
 
 double parallel_derived_critical_width(const struct setup *setup, const struct highest_rates *rates)

@@ -58,12 +58,10 @@ struct highest_rates parallel_derived_highest_rates_find(const struct result *re
 							 const struct setup *setup);
 
 /*
- * The batch per device below which data parallelism cannot hide its all-reduce, (n - 1) / n e F /
- * (2 beta), and the width below which the all-reduce of a tensor-parallel pair takes longer than
- * its GEMMs, (n - 1) e F / (2 beta). F, beta: `rates`; e: bytes of an element.
+ * The width below which the all-reduce of a tensor-parallel pair of n ranks takes longer than its
+ * GEMMs: (n - 1) e F / (2 beta). The batch per device below which data parallelism cannot hide its
+ * all-reduce is 1 / n of it. F, beta: `rates`; e: bytes of an element.
  */
-double parallel_derived_critical_batch(const struct setup *setup,
-				       const struct highest_rates *rates);
 double parallel_derived_critical_width(const struct setup *setup,
 				       const struct highest_rates *rates);
 

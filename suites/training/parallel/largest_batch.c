@@ -1,4 +1,4 @@
-#include "suites/training/parallel/largest_batch.h"
+#include "suites/training/parallel/measure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,37 +80,6 @@ static struct setup largest_batch_setup_of(const struct largest_search *s, uint6
 	return setup;
 }
 
-/* A step with a wrong result must not count as one that fits. */
-static enum status largest_batch_check_losses(const struct setup *setup, double first, double last,
-					      struct error *err)
-{
-	double most =
-		setup->storage_only || setup->dynamic_scale ? first * (1 + LOSS_NOISE) : first;
-
-	if (isfinite(last) && (!setup->rate_chosen || last < most))
-		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH,
-			 "batch %llu: the loss changed from %.6g to %.6g in two steps, but must "
-			 "fall",
-			 (unsigned long long)(setup->batch / setup_sample_rows(setup)), first,
-			 last);
-}
-
-/* Runs two steps; the loss of the second one shows the first update. */
-static enum status largest_batch_two_steps(struct trainer *t, struct error *err)
-{
-	double first, last;
-	uint64_t sum;
-
-	if (rank_team_phase(t->team, "trial", err) != STATUS_OK ||
-	    trainer_step(t, STEP_ALL, err) != STATUS_OK ||
-	    trainer_loss(t, &first, err) != STATUS_OK ||
-	    trainer_step(t, STEP_ALL, err) != STATUS_OK ||
-	    trainer_loss(t, &last, err) != STATUS_OK || verify_replicas(t, &sum, err) != STATUS_OK)
-		return err->status;
-	return largest_batch_check_losses(t->setup, first, last, err);
-}
-
 /* A step that does not fit is not an error: all ranks agree on s->refused. */
 static enum status largest_batch_try(struct largest_search *s, uint64_t samples, struct error *err)
 {
@@ -120,12 +89,30 @@ static enum status largest_batch_try(struct largest_search *s, uint64_t samples,
 	struct setup setup = largest_batch_setup_of(s, samples);
 	struct error own = ERROR_NONE;
 	struct trainer t = { 0 };
+	double first, last, most;
+	uint64_t sum;
 
 	s->trials++;
 	s->team->memory = &source;
+	/* Two steps: the loss of the second one shows the first update. */
 	if (trainer_open(&t, &setup, s->team, &own) == STATUS_OK &&
-	    largest_batch_two_steps(&t, &own) == STATUS_OK)
-		memcpy(s->memory, t.arena.bytes, sizeof(s->memory));
+	    rank_team_phase(s->team, "trial", &own) == STATUS_OK &&
+	    trainer_step(&t, STEP_ALL, &own) == STATUS_OK &&
+	    trainer_loss(&t, &first, &own) == STATUS_OK &&
+	    trainer_step(&t, STEP_ALL, &own) == STATUS_OK &&
+	    trainer_loss(&t, &last, &own) == STATUS_OK &&
+	    verify_replicas(&t, &sum, &own) == STATUS_OK) {
+		most = setup.storage_only || setup.dynamic_scale ? first * (1 + LOSS_NOISE) : first;
+		/* A step with a wrong result must not count as one that fits. */
+		if (!isfinite(last) || (setup.rate_chosen && !(last < most)))
+			error_set(&own, STATUS_MISMATCH,
+				  "batch %llu: the loss changed from %.6g to %.6g in two steps, "
+				  "but must fall",
+				  (unsigned long long)(setup.batch / setup_sample_rows(&setup)),
+				  first, last);
+		else
+			memcpy(s->memory, t.arena.bytes, sizeof(s->memory));
+	}
 	trainer_close(&t);
 	s->team->memory = NULL;
 	s->refused = own.status == STATUS_NO_MEMORY;
@@ -135,18 +122,6 @@ static enum status largest_batch_try(struct largest_search *s, uint64_t samples,
 		       ? STATUS_OK
 		       : error_set(err, own.status, "trial of batch %llu: %s",
 				   (unsigned long long)samples, own.message);
-}
-
-static enum status largest_batch_check_device(const struct largest_search *s, struct error *err)
-{
-	uint64_t unused, total;
-
-	if (backend_device_memory(s->team->device, &unused, &total, err) != STATUS_OK)
-		return err->status;
-	return s->options->capacity <= total
-		       ? STATUS_OK
-		       : error_set(err, STATUS_UNSUPPORTED,
-				   "the device has less memory than memory_limit");
 }
 
 /* Memory left by context, libraries and connections after a step. */
@@ -250,9 +225,12 @@ enum status largest_batch(struct run *run, struct rank_team *team, const struct 
 				    .least = least,
 				    .options = o,
 				    .card = { .device = team->device } };
-	uint64_t step = setup_case_least(least);
+	uint64_t step = setup_case_least(least), unused, total;
 
-	if (world_agree(team->world, largest_batch_check_device(&s, err), err) != STATUS_OK)
+	if (backend_device_memory(team->device, &unused, &total, err) == STATUS_OK &&
+	    o->capacity > total)
+		error_set(err, STATUS_UNSUPPORTED, "the device has less memory than memory_limit");
+	if (world_agree(team->world, err->status, err) != STATUS_OK)
 		return err->status;
 	/* Loads kernels and libraries, and opens all connections. */
 	if (largest_batch_try(&s, step, err) != STATUS_OK)

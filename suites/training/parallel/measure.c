@@ -14,7 +14,6 @@
 #include "suites/training/models/segments.h"
 #include "suites/training/parallel/baseline_cache.h"
 #include "suites/training/parallel/memory_classes.h"
-#include "suites/training/parallel/largest_batch.h"
 #include "suites/training/parallel/modes/modes.h"
 #include "suites/training/parallel/outcome.h"
 #include "suites/training/parallel/ranks/connection_cache.h"
@@ -176,27 +175,6 @@ struct parallel_session {
 	struct outcome outcome;
 };
 
-static bool parallel_measure_session_splits(const struct parallel_session *s)
-{
-	return s->team.world->size > 1;
-}
-
-static bool parallel_measure_session_leads(const struct parallel_session *s)
-{
-	return s->team.world->rank == 0;
-}
-
-static enum status parallel_measure_verify_small(struct parallel_session *s, double verify_flops,
-						 struct error *err)
-{
-	struct outcome *o = &s->outcome;
-
-	if (rank_team_phase(&s->team, "reference", err) != STATUS_OK)
-		return err->status;
-	o->reference_is_full = setup_shrink(o->setup, verify_flops, &o->small);
-	return verify_reference(&o->small, &s->team, &o->reference, err);
-}
-
 /* A device that cannot hold the whole model is not a failure: splits exist for such models. */
 static enum status parallel_measure_open_single(struct parallel_session *s, struct error *err)
 {
@@ -219,7 +197,7 @@ static enum status parallel_measure_open_single(struct parallel_session *s, stru
 	s->single_setup.weak = false;
 	if (rank_team_phase(&s->team, "single device", err) != STATUS_OK)
 		return err->status;
-	if (parallel_measure_session_leads(s))
+	if (s->team.world->rank == 0)
 		status = trainer_open(&s->single, &s->single_setup, &s->solo, &mine);
 	/* Groups of rows are only for comparisons: one device has a single group. */
 	s->single.network.images.norm_groups = 1;
@@ -247,8 +225,7 @@ static enum status parallel_measure_verify_full(struct parallel_session *s, stru
 		return STATUS_OK;
 	if (rank_team_phase(&s->team, "comparison with a single device", err) != STATUS_OK)
 		return err->status;
-	status = verify_against_single(&s->trainer,
-				       parallel_measure_session_leads(s) ? &s->single : NULL,
+	status = verify_against_single(&s->trainer, s->team.world->rank == 0 ? &s->single : NULL,
 				       &s->outcome.against_single, &mine);
 	s->outcome.compared_with_single = status == STATUS_OK;
 	if (status == STATUS_NO_MEMORY) {
@@ -258,21 +235,6 @@ static enum status parallel_measure_verify_full(struct parallel_session *s, stru
 		return STATUS_OK;
 	}
 	return status == STATUS_OK ? STATUS_OK : error_set(err, status, "%s", mine.message);
-}
-
-static enum status parallel_measure_first_loss(struct parallel_session *s, struct error *err)
-{
-	if (trainer_reset(&s->trainer, err) != STATUS_OK ||
-	    trainer_step(&s->trainer, STEP_ALL, err) != STATUS_OK)
-		return err->status;
-	return trainer_loss(&s->trainer, &s->outcome.first_loss, err);
-}
-
-/* FP16 weights alone may be too coarse for so small a rate: then nothing changes, or little. */
-static bool parallel_measure_outcome_learned(const struct outcome *o)
-{
-	return o->setup->storage_only ? o->last_loss <= o->first_loss * (1 + STORAGE_NOISE)
-				      : o->last_loss < o->first_loss;
 }
 
 /*
@@ -299,7 +261,9 @@ static enum status parallel_measure_check_training(struct parallel_session *s, u
 		status = error_set(err, STATUS_MISMATCH,
 				   "the loss is %g after %llu updates at learning_rate %g",
 				   o->last_loss, (unsigned long long)o->updates, o->setup->rate);
-	else if (o->setup->rate_chosen && !parallel_measure_outcome_learned(o))
+	else if (o->setup->rate_chosen &&
+		 !(o->setup->storage_only ? o->last_loss <= o->first_loss * (1 + STORAGE_NOISE)
+					  : o->last_loss < o->first_loss))
 		status = error_set(err, STATUS_MISMATCH,
 				   "the loss rose from %.6g to %.6g in %llu updates", o->first_loss,
 				   o->last_loss, (unsigned long long)o->updates);
@@ -338,20 +302,6 @@ static enum status parallel_measure_settle_scale(struct parallel_session *s, uin
 	return world_agree(s->team.world, err->status, err);
 }
 
-static enum status parallel_measure_verify_graph(struct parallel_session *s, struct error *err)
-{
-	if (!s->outcome.setup->graph)
-		return STATUS_OK;
-	if (rank_team_phase(&s->team, "graph", err) != STATUS_OK ||
-	    recorded_verify(&s->trainer, GRAPH_STEPS, err) != STATUS_OK)
-		return err->status;
-	run_note(s->run,
-		 "Each step was launched as one graph. %d steps were bitwise equal to the same "
-		 "steps without a graph.",
-		 GRAPH_STEPS);
-	return STATUS_OK;
-}
-
 /* Times steps after a rest, if the section also asks for a load. */
 static enum status parallel_measure_time_burst(struct parallel_session *s, struct error *err)
 {
@@ -373,9 +323,19 @@ static enum status parallel_measure_time_step(struct parallel_session *s, struct
 {
 	uint64_t sum, skipped;
 
-	if (parallel_measure_verify_graph(s, err) != STATUS_OK ||
-	    rank_team_phase(&s->team, "first loss", err) != STATUS_OK ||
-	    parallel_measure_first_loss(s, err) != STATUS_OK ||
+	if (s->outcome.setup->graph) {
+		if (rank_team_phase(&s->team, "graph", err) != STATUS_OK ||
+		    recorded_verify(&s->trainer, GRAPH_STEPS, err) != STATUS_OK)
+			return err->status;
+		run_note(s->run,
+			 "Each step was launched as one graph. %d steps were bitwise equal to the "
+			 "same steps without a graph.",
+			 GRAPH_STEPS);
+	}
+	if (rank_team_phase(&s->team, "first loss", err) != STATUS_OK ||
+	    trainer_reset(&s->trainer, err) != STATUS_OK ||
+	    trainer_step(&s->trainer, STEP_ALL, err) != STATUS_OK ||
+	    trainer_loss(&s->trainer, &s->outcome.first_loss, err) != STATUS_OK ||
 	    rank_team_phase(&s->team, "replicas", err) != STATUS_OK ||
 	    verify_replicas(&s->trainer, &sum, err) != STATUS_OK ||
 	    rank_team_phase(&s->team, "step", err) != STATUS_OK ||
@@ -389,27 +349,6 @@ static enum status parallel_measure_time_step(struct parallel_session *s, struct
 	    rank_team_phase(&s->team, "replicas", err) != STATUS_OK)
 		return err->status;
 	return parallel_measure_check_training(s, sum, err);
-}
-
-/* Records in a separate step, because its events cost time. */
-static enum status parallel_measure_record_timeline(struct parallel_session *s, struct error *err)
-{
-	struct outcome *o = &s->outcome;
-
-	if (rank_team_phase(&s->team, "timeline", err) != STATUS_OK ||
-	    timeline_record(s->run, &s->trainer, &o->timeline, err) != STATUS_OK)
-		return err->status;
-	o->has_timeline = true;
-	return STATUS_OK;
-}
-
-/* Weak scaling compares with one device's part of the batch. */
-static enum status parallel_measure_shrink_single(struct parallel_session *s, struct error *err)
-{
-	trainer_close(&s->single);
-	return trainer_open(&s->single, &s->single_setup, &s->solo, err) == STATUS_OK
-		       ? STATUS_OK
-		       : error_prefix(err, "single device");
 }
 
 /* Only on the rank that trains alone. */
@@ -429,8 +368,13 @@ static enum status parallel_measure_time_single(struct parallel_session *s, stru
 		o->single = *known;
 		return STATUS_OK;
 	}
-	if ((o->setup->weak && parallel_measure_shrink_single(s, err) != STATUS_OK) ||
-	    parallel_measure_timing_sample_alone(s->run, &s->single, STEP_ALL, s->pass, name,
+	/* Weak scaling compares with one device's part of the batch. */
+	if (o->setup->weak) {
+		trainer_close(&s->single);
+		if (trainer_open(&s->single, &s->single_setup, &s->solo, err) != STATUS_OK)
+			return error_prefix(err, "single device");
+	}
+	if (parallel_measure_timing_sample_alone(s->run, &s->single, STEP_ALL, s->pass, name,
 						 &o->single, err) != STATUS_OK)
 		return err->status;
 	baseline_cache_store(state->baselines, s->run, &s->single_setup, &o->single);
@@ -472,9 +416,9 @@ static enum status parallel_measure_time_parts(struct parallel_session *s, struc
 					   PASS_PLAIN, "parallel.communication_time",
 					   &o->communication, err) != STATUS_OK)
 		return err->status;
-	if (s->has_single && parallel_measure_session_leads(s))
+	if (s->has_single && s->team.world->rank == 0)
 		status = parallel_measure_time_single(s, err);
-	o->has_single = s->has_single && parallel_measure_session_leads(s);
+	o->has_single = s->has_single && s->team.world->rank == 0;
 	return world_agree(world, status, err);
 }
 
@@ -532,17 +476,6 @@ static void parallel_measure_note_segments(struct parallel_session *s)
 				      sizeof(kept)));
 }
 
-static void parallel_measure_note_transport(struct parallel_session *s)
-{
-	const struct rank_team *team = &s->team;
-	bool edges = (team->previous || team->next) && team->edges != team->transport;
-
-	if (!team->all || team->transport == TRANSPORT_AUTO)
-		return;
-	run_note(s->run, "Transport between devices: %s%s%s.", transport_names[team->transport],
-		 edges ? ", between stages " : "", edges ? transport_names[team->edges] : "");
-}
-
 /* Notes which parts of a grid communicate over the network: those with partners on another node. */
 static void parallel_measure_note_nodes(struct parallel_session *s)
 {
@@ -575,40 +508,49 @@ static void parallel_measure_note_nodes(struct parallel_session *s)
 			: "");
 }
 
-static void parallel_measure_gather_memory(struct parallel_session *s)
-{
-	struct outcome *o = &s->outcome;
-	struct block_memory blocks = memory_classes_block_memory_of(&s->trainer.network);
-
-	world_gather(s->team.world, &blocks, o->blocks, sizeof(blocks));
-	world_gather(s->team.world, s->trainer.arena.bytes, o->memory, sizeof(o->memory[0]));
-	world_gather(s->team.world, &s->team.communicator_bytes, o->communicator_bytes,
-		     sizeof(uint64_t));
-}
-
 static enum status parallel_measure_verify_and_time(struct parallel_session *s,
 						    const struct measure_options *options,
 						    struct error *err)
 {
-	if (parallel_measure_verify_small(s, options->verify_flops, err) != STATUS_OK ||
+	struct outcome *o = &s->outcome;
+	const struct rank_team *team = &s->team;
+	struct block_memory blocks;
+	bool edges;
+
+	if (rank_team_phase(&s->team, "reference", err) != STATUS_OK)
+		return err->status;
+	o->reference_is_full = setup_shrink(o->setup, options->verify_flops, &o->small);
+	if (verify_reference(&o->small, &s->team, &o->reference, err) != STATUS_OK ||
 	    trainer_open(&s->trainer, s->outcome.setup, &s->team, err) != STATUS_OK)
 		return err->status;
-	if (parallel_measure_session_splits(s) &&
-	    (parallel_measure_open_single(s, err) != STATUS_OK ||
-	     parallel_measure_verify_full(s, err) != STATUS_OK))
+	if (s->team.world->size > 1 && (parallel_measure_open_single(s, err) != STATUS_OK ||
+					parallel_measure_verify_full(s, err) != STATUS_OK))
 		return err->status;
 	if (parallel_measure_time_step(s, err) != STATUS_OK)
 		return err->status;
-	parallel_measure_note_transport(s);
+	edges = (team->previous || team->next) && team->edges != team->transport;
+	if (team->all && team->transport != TRANSPORT_AUTO)
+		run_note(s->run, "Transport between devices: %s%s%s.",
+			 transport_names[team->transport], edges ? ", between stages " : "",
+			 edges ? transport_names[team->edges] : "");
 	parallel_measure_note_nodes(s);
 	parallel_measure_note_choices(s);
 	parallel_measure_note_segments(s);
-	parallel_measure_gather_memory(s);
-	if (options->timeline && parallel_measure_record_timeline(s, err) != STATUS_OK)
-		return err->status;
+	blocks = memory_classes_block_memory_of(&s->trainer.network);
+	world_gather(s->team.world, &blocks, o->blocks, sizeof(blocks));
+	world_gather(s->team.world, s->trainer.arena.bytes, o->memory, sizeof(o->memory[0]));
+	world_gather(s->team.world, &s->team.communicator_bytes, o->communicator_bytes,
+		     sizeof(uint64_t));
+	/* In a separate step, because its events cost time. */
+	if (options->timeline) {
+		if (rank_team_phase(&s->team, "timeline", err) != STATUS_OK ||
+		    timeline_record(s->run, &s->trainer, &o->timeline, err) != STATUS_OK)
+			return err->status;
+		o->has_timeline = true;
+	}
 	parallel_outcome_verified(s->run, &s->outcome);
 	parallel_outcome_record_step(s->run, &s->outcome);
-	if (!parallel_measure_session_splits(s))
+	if (s->team.world->size == 1)
 		return STATUS_OK;
 	if (parallel_measure_time_parts(s, err) != STATUS_OK)
 		return err->status;

@@ -30,18 +30,6 @@ static void memory_classes_footprint_forget(void *state, enum memory_class tag, 
 	(void)bytes;
 }
 
-/* Bytes of the transposed output rows: see struct network. */
-static uint64_t memory_classes_transposed_bytes(const struct network *n)
-{
-	uint64_t columns = 0;
-
-	if (n->setup->weight_gradient == WGRAD_DIRECT)
-		return 0;
-	for (size_t i = 0; i < SETUP_MAX_LAYERS; i++)
-		columns += network_transposed_columns(n, i);
-	return columns * n->step_rows * precision_bytes(n->setup->precision);
-}
-
 static uint64_t memory_classes_footprint_of_rank(const struct setup *setup, int rank)
 {
 	struct error none = ERROR_NONE;
@@ -49,14 +37,17 @@ static uint64_t memory_classes_footprint_of_rank(const struct setup *setup, int 
 				       .give = memory_classes_footprint_forget };
 	struct network network;
 	struct arena arena;
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, columns = 0;
 
 	source.state = &bytes;
 	arena_init(&arena, NULL);
 	arena.source = &source;
 	network_open(&network, setup, NULL, &arena, rank, &none);
 	arena_release(&arena);
-	return bytes + memory_classes_transposed_bytes(&network) +
+	/* The transposed output rows: see struct network. */
+	for (size_t i = 0; i < SETUP_MAX_LAYERS && setup->weight_gradient != WGRAD_DIRECT; i++)
+		columns += network_transposed_columns(&network, i);
+	return bytes + columns * network.step_rows * precision_bytes(setup->precision) +
 	       (setup->mode->buffers ? setup->mode->buffers(setup, rank) : 0);
 }
 
@@ -188,19 +179,6 @@ static bool memory_classes_shown_alike(const uint64_t *bytes, size_t stride, int
 	return true;
 }
 
-/* The classes add up to more than the memory by the shared bytes. */
-static void memory_classes_describe_shared(struct text *out,
-					   const uint64_t (*bytes)[MEMORY_CLASS_COUNT], int ranks)
-{
-	bool same = memory_classes_shown_alike(&bytes[0][MEMORY_SHARED], MEMORY_CLASS_COUNT, ranks);
-
-	if (same && !bytes[0][MEMORY_SHARED])
-		return;
-	text_add(out, "; of this, two classes share ");
-	memory_classes_describe_each(out, &bytes[0][MEMORY_SHARED], MEMORY_CLASS_COUNT,
-				     same ? 1 : ranks);
-}
-
 void memory_classes_describe_ranks(struct text *out, const uint64_t (*bytes)[MEMORY_CLASS_COUNT],
 				   const uint64_t *connections, int ranks)
 {
@@ -222,7 +200,13 @@ void memory_classes_describe_ranks(struct text *out, const uint64_t (*bytes)[MEM
 			  memory_class_names[c], ranks - 1);
 		memory_classes_describe_each(out, &bytes[0][c], MEMORY_CLASS_COUNT, ranks);
 	}
-	memory_classes_describe_shared(out, bytes, ranks);
+	/* The classes add up to more than the memory by the shared bytes. */
+	same = memory_classes_shown_alike(&bytes[0][MEMORY_SHARED], MEMORY_CLASS_COUNT, ranks);
+	if (!same || bytes[0][MEMORY_SHARED]) {
+		text_add(out, "; of this, two classes share ");
+		memory_classes_describe_each(out, &bytes[0][MEMORY_SHARED], MEMORY_CLASS_COUNT,
+					     same ? 1 : ranks);
+	}
 	same = memory_classes_shown_alike(connections, 1, ranks);
 	if (same && !connections[0])
 		return;

@@ -172,40 +172,6 @@ void parallel_outcome_close(struct outcome *o)
 	free(o->timeline.computing);
 }
 
-static void parallel_outcome_note_memory(struct run *run, const struct outcome *o)
-{
-	int ranks = o->setup->ranks;
-	struct text t = TEXT_EMPTY;
-
-	memory_classes_describe_ranks(&t, o->memory, o->communicator_bytes, ranks);
-	run_note(run, "Memory%s: %s.", ranks > 1 ? " of each rank" : "", t.data);
-	text_release(&t);
-}
-
-static void parallel_outcome_record_memory(struct run *run, const struct outcome *o)
-{
-	int most = 0;
-
-	for (int rank = 1; rank < o->setup->ranks; rank++)
-		if (memory_classes_total(o->memory[rank]) > memory_classes_total(o->memory[most]))
-			most = rank;
-	memory_classes_record(run, o->memory[most]);
-	parallel_outcome_note_memory(run, o);
-}
-
-static void parallel_outcome_record_blocks(struct run *run, const struct outcome *o)
-{
-	const struct block_memory *most = o->blocks;
-
-	for (int rank = 1; rank < o->setup->ranks; rank++)
-		most = o->blocks[rank].kept > most->kept ? &o->blocks[rank] : most;
-	if (most->kept == 0)
-		return;
-	run_value(run, "parallel.block_activations", most->kept);
-	run_value(run, "parallel.block_activations_formula", most->published);
-	run_value(run, "parallel.block_activations_unfused", most->unfused);
-}
-
 static double parallel_outcome_slowest_seconds(const double *seconds, int ranks)
 {
 	double slowest = 0;
@@ -297,6 +263,10 @@ static void parallel_outcome_record_speedup(struct run *run, const struct outcom
 
 void parallel_outcome_record_step(struct run *run, const struct outcome *o)
 {
+	const struct block_memory *blocks = o->blocks;
+	int most = 0, ranks = o->setup->ranks;
+	struct text t = TEXT_EMPTY;
+
 	run_duration(run, "parallel.step_time", &o->step);
 	if (o->has_burst) {
 		run_duration(run, "parallel.burst_time", &o->burst);
@@ -308,8 +278,20 @@ void parallel_outcome_record_step(struct run *run, const struct outcome *o)
 		run_rate(run, "parallel.resnet50_rate", (double)o->setup->batch, &o->step);
 	run_rate(run, "parallel.flops", model_flops(o->setup), &o->step);
 	run_energy(run, "samples_per_joule", (double)o->setup->batch);
-	parallel_outcome_record_memory(run, o);
-	parallel_outcome_record_blocks(run, o);
+	for (int rank = 1; rank < o->setup->ranks; rank++)
+		if (memory_classes_total(o->memory[rank]) > memory_classes_total(o->memory[most]))
+			most = rank;
+	memory_classes_record(run, o->memory[most]);
+	memory_classes_describe_ranks(&t, o->memory, o->communicator_bytes, ranks);
+	run_note(run, "Memory%s: %s.", ranks > 1 ? " of each rank" : "", t.data);
+	text_release(&t);
+	for (int rank = 1; rank < ranks; rank++)
+		blocks = o->blocks[rank].kept > blocks->kept ? &o->blocks[rank] : blocks;
+	if (blocks->kept > 0) {
+		run_value(run, "parallel.block_activations", blocks->kept);
+		run_value(run, "parallel.block_activations_formula", blocks->published);
+		run_value(run, "parallel.block_activations_unfused", blocks->unfused);
+	}
 	if (o->setup->dynamic_scale) {
 		run_value(run, "parallel.skipped_steps", (double)o->skipped);
 		run_value(run, "parallel.loss_scale", o->loss_scale);
@@ -318,35 +300,26 @@ void parallel_outcome_record_step(struct run *run, const struct outcome *o)
 		 o->last_loss, (unsigned long long)o->updates);
 }
 
-/* Metrics of the recorded step: idle time caused by the schedule, instead of sums of times. */
-static void parallel_outcome_record_timeline(struct run *run, const struct outcome *o)
-{
-	double idle = 0, inflation = 0;
-
-	for (int rank = 0; rank < o->setup->ranks; rank++) {
-		double computing = o->timeline.computing[rank];
-
-		idle += fmax(0, 1 - computing / o->timeline.step) / o->setup->ranks;
-		inflation = fmax(inflation, computing / o->compute[rank] - 1);
-	}
-	run_value(run, "parallel.bubble", idle);
-	run_value(run, "parallel.compute_inflation", inflation);
-}
-
-static void parallel_outcome_record_imbalance(struct run *run, const struct outcome *o)
+void parallel_outcome_record_parts(struct run *run, const struct outcome *o)
 {
 	double others = 0;
 
+	if (o->has_timeline) {
+		/* From the recorded step: idle time caused by the schedule. */
+		double idle = 0, inflation = 0;
+
+		for (int rank = 0; rank < o->setup->ranks; rank++) {
+			double computing = o->timeline.computing[rank];
+
+			idle += fmax(0, 1 - computing / o->timeline.step) / o->setup->ranks;
+			inflation = fmax(inflation, computing / o->compute[rank] - 1);
+		}
+		run_value(run, "parallel.bubble", idle);
+		run_value(run, "parallel.compute_inflation", inflation);
+	}
 	for (int rank = 1; rank < o->setup->ranks; rank++)
 		others += (double)memory_classes_total(o->memory[rank]) / (o->setup->ranks - 1);
 	run_value(run, "parallel.imbalance", (double)memory_classes_total(o->memory[0]) / others);
-}
-
-void parallel_outcome_record_parts(struct run *run, const struct outcome *o)
-{
-	if (o->has_timeline)
-		parallel_outcome_record_timeline(run, o);
-	parallel_outcome_record_imbalance(run, o);
 	if (o->has_single)
 		parallel_outcome_record_speedup(run, o);
 	parallel_outcome_record_communication(run, o);

@@ -63,23 +63,6 @@ static const struct model_key {
 	{ 0 },
 };
 
-/*
- * Also true for a default that an effective config, such as that of a resumed run, contains
- * explicitly.
- */
-static bool setup_case_is_default(const struct setting *setting)
-{
-	struct text text = TEXT_EMPTY;
-	bool same;
-
-	for (size_t i = 0; i < setting->count; i++)
-		text_addf(&text, "%s%s", i ? "," : "", setting->values[i].text);
-	same = text.data && setting->key->fallback &&
-	       strcmp(text.data, setting->key->fallback) == 0;
-	text_release(&text);
-	return same;
-}
-
 /* Refuses a key that has no effect on any model of the section. */
 static enum status setup_case_check_keys(const struct section *section, struct error *err)
 {
@@ -91,10 +74,20 @@ static enum status setup_case_check_keys(const struct section *section, struct e
 	for (size_t i = 0; i < section->count; i++) {
 		const struct setting *setting = &section->settings[i];
 		const struct model_key *key = model_keys;
+		struct text text = TEXT_EMPTY;
+		bool usual;
 
 		while (key->name && strcmp(key->name, setting->key->name) != 0)
 			key++;
-		if (key->name && !(key->kinds & kinds) && !setup_case_is_default(setting))
+		if (!key->name || key->kinds & kinds)
+			continue;
+		/* The effective config of a resumed run contains defaults explicitly. */
+		for (size_t v = 0; v < setting->count; v++)
+			text_addf(&text, "%s%s", v ? "," : "", setting->values[v].text);
+		usual = text.data && setting->key->fallback &&
+			strcmp(text.data, setting->key->fallback) == 0;
+		text_release(&text);
+		if (!usual)
 			return error_set(err, STATUS_USAGE,
 					 "%s: %s applies only to model = %s, but model is %s",
 					 setting->origin, key->name, key->models,
@@ -224,25 +217,12 @@ static enum status setup_case_read_recompute(struct setup *setup, const struct s
 	return STATUS_OK;
 }
 
-/*
- * True if the config asks for groups of nodes, whose devices are known only after the nodes
- * connect.
- */
-static bool setup_case_asks_for_nodes(const struct section *section)
-{
-	const struct setting *nodes = section_setting(section, "nodes");
-
-	for (size_t i = 0; i < nodes->count; i++)
-		if (nodes->values[i].integer != 1)
-			return true;
-	return false;
-}
-
 /* The grid determines the number of devices, which the config must select. */
 static enum status setup_case_read_grid(struct setup *setup, const struct plan_case *c,
 					struct error *err)
 {
 	const struct setting *devices = section_setting(c->section, "devices"),
+			     *nodes = section_setting(c->section, "nodes"),
 			     *grids = section_setting(c->section, "hybrid");
 	const char *text = case_text(c, "hybrid");
 	struct grid *g = &setup->grid;
@@ -255,8 +235,10 @@ static enum status setup_case_read_grid(struct setup *setup, const struct plan_c
 	for (size_t i = 0; i < devices->count; i++)
 		if (devices->values[i].integer == g->data * g->tensor * g->pipeline)
 			return STATUS_OK;
-	if (setup_case_asks_for_nodes(c->section))
-		return STATUS_OK;
+	/* The devices of groups of nodes are known only after the nodes connect. */
+	for (size_t i = 0; i < nodes->count; i++)
+		if (nodes->values[i].integer != 1)
+			return STATUS_OK;
 	return error_set(err, STATUS_USAGE,
 			 "%s: hybrid: %s needs %d devices; add this number to `devices`",
 			 grids->origin, text, g->data * g->tensor * g->pipeline);
@@ -277,15 +259,6 @@ enum status setup_case_limit(const struct plan_case *c, uint64_t *bytes, struct 
 			 section_setting(c->section, "memory_limit")->origin, text);
 }
 
-static void setup_case_read_wgrad_microbatches(struct setup *setup, const struct section *section)
-{
-	uint64_t asked = (uint64_t)section_integer(section, "wgrad_microbatches");
-
-	if (asked == 0)
-		asked = setup_usual_wgrad_microbatches(setup);
-	setup->wgrad_microbatches = asked < setup->microbatches ? asked : setup->microbatches;
-}
-
 /* Rows are multiples of this, so that no trial is slow because of misalignment. */
 #define LEAST_ROWS 8
 
@@ -298,9 +271,13 @@ uint64_t setup_case_least(const struct setup *setup)
 
 void setup_case_batch(struct setup *setup, const struct plan_case *c, uint64_t samples)
 {
+	uint64_t asked = (uint64_t)section_integer(c->section, "wgrad_microbatches");
+
 	setup->batch = samples * setup_sample_rows(setup);
 	setup_fit_mode(setup);
-	setup_case_read_wgrad_microbatches(setup, c->section);
+	if (asked == 0)
+		asked = setup_usual_wgrad_microbatches(setup);
+	setup->wgrad_microbatches = asked < setup->microbatches ? asked : setup->microbatches;
 }
 
 enum status setup_from_case(struct setup *setup, const struct plan_case *c, struct error *err)

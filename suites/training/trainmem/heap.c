@@ -15,34 +15,25 @@ struct heap_segment {
 	struct heap_segment *next;
 };
 
-static enum status heap_beyond_limit(const struct heap *heap, uint64_t bytes, struct error *err)
+/* For a struct caching_source, as heap_device_give(). */
+static enum status heap_device_take(void *state, size_t bytes, void **out, struct error *err)
 {
-	char wanted[32], limit[32], taken[32];
-
-	return error_set(err, STATUS_NO_MEMORY,
-			 "no memory left: a request of %s exceeds the limit of %s; %s are in use",
-			 units_format((double)bytes, "B", wanted, sizeof(wanted)),
-			 units_format((double)heap->limit, "B", limit, sizeof(limit)),
-			 units_format((double)heap->reserved, "B", taken, sizeof(taken)));
-}
-
-static void heap_reserved_grows(struct heap *heap, uint64_t bytes)
-{
-	heap->reserved += bytes;
-	heap->pieces++;
-	if (heap->reserved > heap->reserved_peak)
-		heap->reserved_peak = heap->reserved;
-}
-
-static enum status heap_device_take(struct heap *heap, uint64_t bytes, void **out,
-				    struct error *err)
-{
+	struct heap *heap = state;
 	enum allocator from = heap->policy == POLICY_ASYNC ? ALLOCATOR_POOL : ALLOCATOR_DEVICE;
 	enum status status = STATUS_OK;
 
 	heap->refused = bytes;
-	if (heap->limit && heap->reserved + bytes > heap->limit)
-		return heap_beyond_limit(heap, heap->reserved + bytes - heap->limit, err);
+	if (heap->limit && heap->reserved + bytes > heap->limit) {
+		char wanted[32], limit[32], taken[32];
+
+		return error_set(err, STATUS_NO_MEMORY,
+				 "no memory left: a request of %s exceeds the limit of %s; %s are "
+				 "in use",
+				 units_format((double)(heap->reserved + bytes - heap->limit), "B",
+					      wanted, sizeof(wanted)),
+				 units_format((double)heap->limit, "B", limit, sizeof(limit)),
+				 units_format((double)heap->reserved, "B", taken, sizeof(taken)));
+	}
 	if (heap->device) {
 		status = backend_memory_alloc(heap->device, from, bytes, heap->stream, out, err);
 		heap->device_calls++;
@@ -53,7 +44,9 @@ static enum status heap_device_take(struct heap *heap, uint64_t bytes, void **ou
 	if (status != STATUS_OK)
 		return status;
 	heap->refused = 0;
-	heap_reserved_grows(heap, bytes);
+	heap->reserved += bytes;
+	if (heap->reserved > heap->reserved_peak)
+		heap->reserved_peak = heap->reserved;
 	return STATUS_OK;
 }
 
@@ -61,8 +54,9 @@ static enum status heap_device_take(struct heap *heap, uint64_t bytes, void **ou
  * The device's own allocator knows no stream: work of the stream on the memory must have finished.
  * cudaFree waits in any case.
  */
-static void heap_device_give(struct heap *heap, void *memory, uint64_t bytes)
+static enum status heap_device_give(void *state, void *memory, size_t bytes, struct error *err)
 {
+	struct heap *heap = state;
 	enum allocator from = heap->policy == POLICY_ASYNC ? ALLOCATOR_POOL : ALLOCATOR_DEVICE;
 	struct error ignored = ERROR_NONE;
 
@@ -72,8 +66,9 @@ static void heap_device_give(struct heap *heap, void *memory, uint64_t bytes)
 		backend_memory_free(heap->device, from, memory, bytes, heap->stream, &ignored);
 		heap->device_calls++;
 	}
+	(void)err;
 	heap->reserved -= bytes;
-	heap->pieces--;
+	return STATUS_OK;
 }
 
 /* Listed, so that no block is lost if a step fails half-way. */
@@ -96,106 +91,8 @@ static void heap_single_give(struct heap *heap, struct heap_segment **link)
 	struct heap_segment *s = *link;
 
 	*link = s->next;
-	heap_device_give(heap, s->memory, s->bytes);
+	heap_device_give(heap, s->memory, s->bytes, NULL);
 	free(s);
-}
-
-static enum status trainmem_heap_take_for_caching(void *state, size_t bytes, void **out,
-						  struct error *err)
-{
-	return heap_device_take(state, bytes, out, err);
-}
-
-static enum status trainmem_heap_give_for_caching(void *state, void *memory, size_t bytes,
-						  struct error *err)
-{
-	(void)err;
-	heap_device_give(state, memory, bytes);
-	return STATUS_OK;
-}
-
-/* `reserve`: as in heap_open(). */
-static enum status trainmem_heap_policy_open(struct heap *heap, uint64_t reserve, struct error *err)
-{
-	struct caching_source source = { heap, trainmem_heap_take_for_caching,
-					 trainmem_heap_give_for_caching };
-
-	switch (heap->policy) {
-	case POLICY_ARENA:
-		heap->reservation = reservation_open(source, reserve);
-		return reservation_make(heap->reservation, err);
-	/*
-	 * The heap itself enforces the limit; policies whose regions grow up to it receive it as
-	 * well.
-	 */
-	case POLICY_CACHING:
-		heap->caching = caching_open(source, CACHING_PYTORCH, 0);
-		return STATUS_OK;
-	case POLICY_BFC:
-		heap->caching =
-			caching_open(source, CACHING_BFC, heap->limit ? heap->limit : reserve);
-		return STATUS_OK;
-	case POLICY_BFC_GROWTH:
-		heap->caching = caching_open(source, CACHING_BFC_GROWTH, heap->limit);
-		return STATUS_OK;
-	default:
-		return STATUS_OK;
-	}
-}
-
-/*
- * In an arena, outputs grow from the bottom and their gradients from the top: memory that backward
- * has finished with is next to free memory, so that one grows into the other's place.
- */
-static enum status trainmem_heap_policy_take(struct heap *heap, enum memory_class tag,
-					     uint64_t bytes, void **out, struct error *err)
-{
-	if (heap->reservation)
-		return reservation_take(heap->reservation, tag == MEMORY_TRANSIENT, bytes, out,
-					err);
-	if (heap->caching)
-		return caching_alloc(heap->caching, bytes, out, err);
-	return heap_single_take(heap, bytes, out, err);
-}
-
-static void trainmem_heap_policy_give(struct heap *heap, void *memory)
-{
-	struct heap_segment **link = &heap->segments;
-	struct error ignored = ERROR_NONE;
-
-	if (heap->reservation) {
-		reservation_give(heap->reservation, memory, &ignored);
-	} else if (heap->caching) {
-		caching_free(heap->caching, memory, &ignored);
-	} else {
-		while ((*link)->memory != memory)
-			link = &(*link)->next;
-		heap_single_give(heap, link);
-	}
-}
-
-static void trainmem_heap_policy_trim(struct heap *heap)
-{
-	struct error ignored = ERROR_NONE;
-
-	if (heap->policy == POLICY_ASYNC && heap->device) {
-		backend_stream_synchronize(heap->stream, &ignored);
-		backend_memory_trim(heap->device, &ignored);
-	}
-	if (heap->caching)
-		caching_trim(heap->caching, &ignored);
-}
-
-static void trainmem_heap_policy_close(struct heap *heap)
-{
-	while (heap->segments)
-		heap_single_give(heap, &heap->segments);
-	caching_close(heap->caching);
-	reservation_close(heap->reservation);
-	heap->caching = NULL;
-	heap->reservation = NULL;
-	if (heap->policy == POLICY_ASYNC)
-		trainmem_heap_policy_trim(heap);
 }
 
 void heap_free_bytes(const struct heap *heap, uint64_t *all, uint64_t *largest)
@@ -216,17 +113,56 @@ const char *const phase_names[PHASE_COUNT] = { "setup", "forward", "backward", "
 enum status heap_open(struct heap *heap, struct device *device, struct stream *stream,
 		      enum policy policy, uint64_t limit, uint64_t reserve, struct error *err)
 {
+	struct caching_source source = { heap, heap_device_take, heap_device_give };
+
 	*heap = (struct heap){ .device = device,
 			       .stream = stream,
 			       .policy = policy,
 			       .limit = limit,
 			       .next_address = UINT64_C(1) << 40 };
-	return trainmem_heap_policy_open(heap, reserve, err);
+	/*
+	 * The heap itself enforces the limit; policies whose regions grow up to it receive it as
+	 * well.
+	 */
+	switch (policy) {
+	case POLICY_ARENA:
+		heap->reservation = reservation_open(source, reserve);
+		return reservation_make(heap->reservation, err);
+	case POLICY_CACHING:
+		heap->caching = caching_open(source, CACHING_PYTORCH, 0);
+		return STATUS_OK;
+	case POLICY_BFC:
+		heap->caching = caching_open(source, CACHING_BFC, limit ? limit : reserve);
+		return STATUS_OK;
+	case POLICY_BFC_GROWTH:
+		heap->caching = caching_open(source, CACHING_BFC_GROWTH, limit);
+		return STATUS_OK;
+	default:
+		return STATUS_OK;
+	}
+}
+
+void heap_trim(struct heap *heap)
+{
+	struct error ignored = ERROR_NONE;
+
+	if (heap->policy == POLICY_ASYNC && heap->device) {
+		backend_stream_synchronize(heap->stream, &ignored);
+		backend_memory_trim(heap->device, &ignored);
+	}
+	if (heap->caching)
+		caching_trim(heap->caching, &ignored);
 }
 
 void heap_close(struct heap *heap)
 {
-	trainmem_heap_policy_close(heap);
+	while (heap->segments)
+		heap_single_give(heap, &heap->segments);
+	caching_close(heap->caching);
+	reservation_close(heap->reservation);
+	heap->caching = NULL;
+	if (heap->policy == POLICY_ASYNC)
+		heap_trim(heap);
 	*heap = (struct heap){ 0 };
 }
 
@@ -238,16 +174,6 @@ static void heap_note_peak(struct heap *heap, struct heap_peak *peak)
 	memcpy(peak->bytes, heap->live, sizeof(peak->bytes));
 }
 
-static void heap_count_taken(struct heap *heap, enum memory_class tag, uint64_t bytes)
-{
-	heap->live[tag] += bytes;
-	heap->live_total += bytes;
-	if (heap->live[tag] > heap->class_peak[tag])
-		heap->class_peak[tag] = heap->live[tag];
-	heap_note_peak(heap, &heap->peak);
-	heap_note_peak(heap, &heap->phase_peak[heap->phase]);
-}
-
 enum status heap_take(struct heap *heap, enum memory_class tag, uint64_t bytes, void *out,
 		      struct error *err)
 {
@@ -257,24 +183,50 @@ enum status heap_take(struct heap *heap, enum memory_class tag, uint64_t bytes, 
 	void *memory;
 
 	heap->takes++;
-	status = trainmem_heap_policy_take(heap, tag, bytes, &memory, err);
+	/*
+	 * In an arena, outputs grow from the bottom and their gradients from the top: memory that
+	 * backward has finished with is next to free memory, so that one grows into the other's
+	 * place.
+	 */
+	if (heap->reservation)
+		status = reservation_take(heap->reservation, tag == MEMORY_TRANSIENT, bytes,
+					  &memory, err);
+	else if (heap->caching)
+		status = caching_alloc(heap->caching, bytes, &memory, err);
+	else
+		status = heap_single_take(heap, bytes, &memory, err);
 	if (heap->timed)
 		heap->seconds += clock_seconds() - start;
 	if (status != STATUS_OK)
 		return error_prefix(err, "%s of %s (%s)", units_size(bytes, size, sizeof(size)),
 				    memory_class_names[tag], phase_names[heap->phase]);
-	heap_count_taken(heap, tag, bytes);
+	heap->live[tag] += bytes;
+	heap->live_total += bytes;
+	if (heap->live[tag] > heap->class_peak[tag])
+		heap->class_peak[tag] = heap->live[tag];
+	heap_note_peak(heap, &heap->peak);
+	heap_note_peak(heap, &heap->phase_peak[heap->phase]);
 	memcpy(out, &memory, sizeof(memory));
 	return STATUS_OK;
 }
 
 void heap_give(struct heap *heap, enum memory_class tag, void *memory, uint64_t bytes)
 {
+	struct heap_segment **link = &heap->segments;
+	struct error ignored = ERROR_NONE;
 	double start = heap->timed ? clock_seconds() : 0;
 
 	if (!memory)
 		return;
-	trainmem_heap_policy_give(heap, memory);
+	if (heap->reservation) {
+		reservation_give(heap->reservation, memory, &ignored);
+	} else if (heap->caching) {
+		caching_free(heap->caching, memory, &ignored);
+	} else {
+		while ((*link)->memory != memory)
+			link = &(*link)->next;
+		heap_single_give(heap, link);
+	}
 	if (heap->timed)
 		heap->seconds += clock_seconds() - start;
 	heap->live[tag] -= bytes;
@@ -294,11 +246,6 @@ void heap_forget_peaks(struct heap *heap)
 	memcpy(heap->class_peak, heap->live, sizeof(heap->class_peak));
 	heap_note_peak(heap, &heap->peak);
 	heap->takes = heap->device_calls = 0;
-}
-
-void heap_trim(struct heap *heap)
-{
-	trainmem_heap_policy_trim(heap);
 }
 
 static enum status trainmem_heap_take_for_arena(void *state, enum memory_class tag, uint64_t bytes,

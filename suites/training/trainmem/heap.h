@@ -51,7 +51,6 @@ struct heap {
 	struct heap_segment *segments;    /* of the other policies */
 	uint64_t next_address;            /* without a device */
 	uint64_t reserved, reserved_peak; /* allocated from the device */
-	uint64_t pieces;                  /* number of these allocations */
 	/* Counts requested bytes, without rounding. */
 	uint64_t live[MEMORY_CLASS_COUNT], live_total;
 	struct heap_peak peak, phase_peak[PHASE_COUNT];

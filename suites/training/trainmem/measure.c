@@ -13,11 +13,6 @@
 /* Steps of the memory account: a leak is the growth between the second and the last. */
 #define ACCOUNT_STEPS 8
 
-struct training_options trainmem_measure_plain_options(void)
-{
-	return (struct training_options){ .policy = POLICY_ARENA };
-}
-
 struct setup trainmem_measure_plain_setup(const struct setup *setup)
 {
 	struct setup plain = *setup;
@@ -202,16 +197,6 @@ static enum status trainmem_measure_check_trained(struct training *t, double fir
 /* Steps over which the host time in the allocator is summed. */
 #define ALLOCATOR_STEPS 20
 
-static enum status trainmem_measure_time_allocator(struct run *run, struct training *t,
-						   struct error *err)
-{
-	t->heap.timed = true;
-	for (int i = 0; i < ALLOCATOR_STEPS; i++)
-		trainmem_training_step(t, err);
-	run_value(run, "trainmem.allocator_time", t->heap.seconds / ALLOCATOR_STEPS);
-	return trainmem_training_wait(t, err);
-}
-
 /* A training to be timed, and its loss after the first step. */
 struct timed_training {
 	struct training t;
@@ -301,7 +286,7 @@ static enum status trainmem_measure_time_step(const struct trainmem_case *c, str
 {
 	const struct trainmem_case plain = { .run = c->run,
 					     .setup = trainmem_measure_plain_setup(&c->setup),
-					     .options = trainmem_measure_plain_options() };
+					     .options = { .policy = POLICY_ARENA } };
 	const struct training_options *o = &c->options;
 	bool compares = trainmem_measure_setup_saves_memory(c) || o->policy != POLICY_ARENA ||
 			o->out_of_place || o->reports,
@@ -322,8 +307,13 @@ static enum status trainmem_measure_time_step(const struct trainmem_case *c, str
 	    trainmem_measure_time_alone(c->run, &step, "trainmem.step_time", &series, err) ==
 		    STATUS_OK)
 		trainmem_measure_record_step(c->run, &c->setup, &series);
-	if (err->status == STATUS_OK)
-		trainmem_measure_time_allocator(c->run, &step.t, err);
+	if (err->status == STATUS_OK) {
+		step.t.heap.timed = true;
+		for (int i = 0; i < ALLOCATOR_STEPS; i++)
+			trainmem_training_step(&step.t, err);
+		run_value(c->run, "trainmem.allocator_time", step.t.heap.seconds / ALLOCATOR_STEPS);
+		trainmem_training_wait(&step.t, err);
+	}
 	trainmem_training_close(&step.t);
 	if (err->status == STATUS_OK && compares && !turns)
 		trainmem_measure_time_kept_after(&plain, &series, err);
@@ -350,7 +340,7 @@ static enum status trainmem_measure_account(const struct trainmem_case *c, struc
 		.seconds = search_trial_limit(PROCESS_SECONDS, ACCOUNT_ALL_STEPS,
 					      step ? step->value : 0),
 	};
-	struct training_options plain = trainmem_measure_plain_options();
+	struct training_options plain = { .policy = POLICY_ARENA };
 	struct setup all = trainmem_measure_plain_setup(&c->setup);
 	struct heap plan, kept;
 	struct memory_account account;

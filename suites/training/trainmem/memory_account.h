@@ -1,6 +1,6 @@
 /*
- * Memory account of one training step, measured in a separate process: gpuproof's classes and the
- * reading of the memory source, phase by phase.
+ * Memory account of one training step, measured in a separate process: gpuproof's classes, and the
+ * reading of the memory source after the forward pass.
  */
 #ifndef GPUPROOF_TRAINMEM_MEMORY_ACCOUNT_H
 #define GPUPROOF_TRAINMEM_MEMORY_ACCOUNT_H
@@ -27,17 +27,14 @@ struct memory_account_request {
 
 struct memory_account {
 	enum memory_source source;
-	uint64_t opened;    /* by the source: after opening the device, before any work */
 	uint64_t context;   /* by the source: memory in use without tensors, minus the workspace */
 	uint64_t workspace; /* of the GEMM library */
-	struct memory_view views[PHASE_COUNT]; /* at the end of each phase of the third step */
-	uint64_t measured[PHASE_COUNT];        /* the source's readings of them */
-	uint64_t reserved[PHASE_COUNT];        /* reserved from the device by the policy */
-	uint64_t pieces[PHASE_COUNT];          /* number of allocations of `reserved` */
-	uint64_t unit;              /* granularity of the driver's allocations; 0: unknown */
-	uint64_t live[PHASE_COUNT]; /* total over all classes */
-	struct heap_peak peak, phase_peak[PHASE_COUNT];
-	uint64_t class_peak[MEMORY_CLASS_COUNT];
+	/* At the end of the third step's forward pass: */
+	struct memory_view view;
+	uint64_t measured;                              /* the source's reading of it */
+	uint64_t reserved;                              /* from the device, by the policy */
+	uint64_t live;                                  /* total over all classes */
+	struct heap_peak peak, phase_peak[PHASE_COUNT]; /* of the third step */
 	uint64_t reserved_peak;
 	uint64_t inference_peak; /* forward only */
 	/* gradients of the parameters, still allocated after the step */

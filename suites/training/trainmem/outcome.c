@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "suites/training/parallel/memory_classes.h"
 #include "suites/shared/words.h"
-#include "suites/training/trainmem/studies.h"
+#include "suites/training/trainmem/measure.h"
 
 const struct metric trainmem_metrics[] = {
 	{ "trainmem.memory", "B", BETTER_LOWER, 1,
@@ -29,7 +29,6 @@ const struct metric trainmem_metrics[] = {
 	  METRIC_EXACT, .percent = true },
 	{ "trainmem.predicted", "B", BETTER_NONE, 0,
 	  "peak memory that a dry run of the step predicts" },
-	{ "trainmem.class_peaks", "B", BETTER_LOWER, 0, "sum of the peaks of all memory classes" },
 	{ "trainmem.peak_forward", "B", BETTER_LOWER, 0, "peak memory during the forward pass" },
 	{ "trainmem.peak_backward", "B", BETTER_LOWER, 0, "peak memory during the backward pass" },
 	{ "trainmem.peak_optimizer", "B", BETTER_LOWER, 0,
@@ -58,17 +57,11 @@ const struct metric trainmem_metrics[] = {
 	  "number of layers whose outputs are swapped to the host", METRIC_EXACT },
 	{ "trainmem.context", "B", BETTER_LOWER, 0,
 	  "memory of the process before its first tensor: context, kernels, libraries" },
-	{ "trainmem.context_opened", "B", BETTER_LOWER, 0,
-	  "part of trainmem.context that opening the device adds; the rest is kernels, libraries "
-	  "and workspaces that are not counted" },
 	{ "trainmem.process", "B", BETTER_LOWER, 0,
 	  "memory of the process after the forward pass, as reported by the system; the notes name "
 	  "the source" },
 	{ "trainmem.unaccounted", "B", BETTER_LOWER, 0,
 	  "memory of the process that is neither context nor reserved memory" },
-	{ "trainmem.unaccounted_bound", "B", BETTER_NONE, 0,
-	  "upper bound of rounding by the driver: one allocation unit per allocation, and one unit "
-	  "for all small allocations" },
 	{ "trainmem.accounted", "1", BETTER_HIGHER, 0, "1 - |unaccounted| / memory of the process",
 	  METRIC_EXACT, .percent = true },
 	{ "trainmem.leak", "B", BETTER_LOWER, 0,
@@ -82,15 +75,6 @@ const struct metric trainmem_metrics[] = {
 	{ "trainmem.balance_batch", "samples", BETTER_NONE, 0,
 	  "B*: batch at which input and activations need as much memory as parameters, gradients, "
 	  "master weights and optimizer state" },
-	{ "trainmem.block_activations", "B", BETTER_LOWER, 0,
-	  "transformer: block inputs and tensors kept for the backward pass, without "
-	  "recomputation" },
-	{ "trainmem.block_activations_formula", "B", BETTER_NONE, 0,
-	  "published activation memory (Korthikanti et al. 2022) with fused attention, 16 bits: 34 "
-	  "s b h per block. It includes dropout masks (2 of 34), which gpuproof does not compute" },
-	{ "trainmem.block_activations_unfused", "B", BETTER_NONE, 0,
-	  "published activation memory with unfused attention, which keeps 5 a s^2 b more per "
-	  "block" },
 	{ "trainmem.gradient_error", "1", BETTER_LOWER, 0,
 	  "relative L2 error of the gradients: the larger of the differences from double precision "
 	  "and from a step that keeps all outputs",
@@ -130,10 +114,6 @@ const struct metric trainmem_metrics[] = {
 	  "(reserved memory + failed request) / budget; 1 or more: the memory account explains the "
 	  "failure" },
 	{ "trainmem.search_time", "s", BETTER_LOWER, 0, "time of the whole search", METRIC_HOST },
-	{ "trainmem.halving_batch", "1", BETTER_NONE, 0,
-	  "batch that a search by halving a power of two would find" },
-	{ "trainmem.halving_trials", "1", BETTER_NONE, 0,
-	  "number of trials that a search by halving a power of two would need", METRIC_EXACT },
 	{ "trainmem.limit", "B", BETTER_NONE, 0,
 	  "memory limit of the allocator; two logical devices: limit of each" },
 	{ "trainmem.isolated", "1", BETTER_HIGHER, 0,
@@ -259,12 +239,10 @@ const struct table_row trainmem_tables[] = {
 		       "trainmem.slowdown" },
 	  .without = { "study" } },
 	{ .title = "Largest batch that fits, by memory of the GPU",
-	  .columns = { "trainmem.largest_batch", "trainmem.halving_batch", "trainmem.trials",
-		       "trainmem.memory", "trainmem.context", "trainmem.budget",
-		       "trainmem.search_time" },
+	  .columns = { "trainmem.largest_batch", "trainmem.trials", "trainmem.memory",
+		       "trainmem.context", "trainmem.budget", "trainmem.search_time" },
 	  .without = { "study" },
-	  .note = SEARCHED
-	  " Halving batch: the batch that a search by halving a power of two would find." },
+	  .note = SEARCHED },
 	{ .title = "Widest model that fits, by memory of the GPU",
 	  .columns = { "trainmem.largest_width", "trainmem.largest_parameters", "trainmem.trials",
 		       "trainmem.memory", "trainmem.context", "trainmem.budget",
@@ -320,12 +298,6 @@ static double trainmem_outcome_part_saved(uint64_t now, uint64_t plain)
 	return plain ? 1 - (double)now / (double)plain : 0;
 }
 
-static uint64_t trainmem_outcome_states_of(const struct heap_peak *p)
-{
-	return p->bytes[MEMORY_PARAMETERS] + p->bytes[MEMORY_GRADIENTS] + p->bytes[MEMORY_MASTER] +
-	       p->bytes[MEMORY_OPTIMIZER];
-}
-
 /* From two plans: parts that are not proportional to the batch cancel. */
 static void trainmem_outcome_record_slope(struct run *run, const struct setup *setup,
 					  const struct memory_account *a, const struct heap *plan)
@@ -345,28 +317,10 @@ static void trainmem_outcome_record_slope(struct run *run, const struct setup *s
 		      samples;
 	if (activations > 0)
 		run_value(run, "trainmem.balance_batch",
-			  (double)trainmem_outcome_states_of(&a->peak) / activations);
-}
-
-static void trainmem_outcome_record_classes(struct run *run, const struct memory_account *a)
-{
-	memory_classes_record(run, a->peak.bytes);
-	run_value(run, "trainmem.class_peaks", (double)memory_classes_total(a->class_peak));
-	run_value(run, "trainmem.peak_forward", (double)a->phase_peak[PHASE_FORWARD].total);
-	run_value(run, "trainmem.peak_backward", (double)a->phase_peak[PHASE_BACKWARD].total);
-	run_value(run, "trainmem.peak_optimizer", (double)a->phase_peak[PHASE_UPDATE].total);
-	run_value(run, "trainmem.peak_inference", (double)a->inference_peak);
-	run_value(run, "trainmem.gradients_after", (double)a->gradients_after);
-}
-
-static void trainmem_outcome_note_phase(struct run *run, const struct memory_account *a,
-					enum phase phase)
-{
-	struct text t = TEXT_EMPTY;
-
-	memory_classes_describe(&t, a->phase_peak[phase].bytes);
-	run_note(run, "At the peak of the %s phase: %s.", phase_names[phase], t.data);
-	text_release(&t);
+			  (double)(a->peak.bytes[MEMORY_PARAMETERS] +
+				   a->peak.bytes[MEMORY_GRADIENTS] + a->peak.bytes[MEMORY_MASTER] +
+				   a->peak.bytes[MEMORY_OPTIMIZER]) /
+				  activations);
 }
 
 static void trainmem_outcome_add_reading(struct text *t, const char *name, uint64_t bytes)
@@ -381,11 +335,11 @@ static void trainmem_outcome_add_reading(struct text *t, const char *name, uint6
 /* Notes the readings of all memory sources after forward. */
 static void trainmem_outcome_note_sources(struct run *run, const struct memory_account *a)
 {
-	const struct memory_view *v = &a->views[PHASE_FORWARD];
+	const struct memory_view *v = &a->view;
 	struct text t = TEXT_EMPTY;
 
-	trainmem_outcome_add_reading(&t, "classes", a->live[PHASE_FORWARD]);
-	trainmem_outcome_add_reading(&t, "reserved from the device", a->reserved[PHASE_FORWARD]);
+	trainmem_outcome_add_reading(&t, "classes", a->live);
+	trainmem_outcome_add_reading(&t, "reserved from the device", a->reserved);
 	trainmem_outcome_add_reading(&t, "this process", v->process_used);
 	trainmem_outcome_add_reading(&t, "the whole device (monitor)", v->device_used);
 	trainmem_outcome_add_reading(&t, "the whole device (runtime)", v->runtime_used);
@@ -396,35 +350,17 @@ static void trainmem_outcome_note_sources(struct run *run, const struct memory_a
 	text_release(&t);
 }
 
-/* Memory above the bound is in use but in no account. */
-static void trainmem_outcome_record_bound(struct run *run, const struct memory_account *a,
-					  double unaccounted)
-{
-	double bound = (double)(a->unit * (a->pieces[PHASE_FORWARD] + 1));
-	char limit[32];
-
-	if (a->unit == 0)
-		return;
-	run_value(run, "trainmem.unaccounted_bound", bound);
-	if (fabs(unaccounted) > bound)
-		run_note(run,
-			 "Unaccounted memory exceeds the driver's rounding of allocations (%s).",
-			 units_format(bound, "B", limit, sizeof(limit)));
-}
-
 static void trainmem_outcome_record_sources(struct run *run, const struct memory_account *a)
 {
 	bool shared = run->devices[0]->info.capabilities & DEVICE_SHARES_HOST_MEMORY;
-	double measured = (double)a->measured[PHASE_FORWARD],
-	       known = (double)(a->context + a->workspace + a->reserved[PHASE_FORWARD]);
+	double measured = (double)a->measured,
+	       known = (double)(a->context + a->workspace + a->reserved);
 
 	/* Offloaded data of a CPU stay in the memory of its process. */
 	known += shared ? (double)a->host_bytes : 0;
 	run_value(run, "trainmem.context", (double)a->context);
-	run_value(run, "trainmem.context_opened", (double)a->opened);
 	run_value(run, "trainmem.process", measured);
 	run_value(run, "trainmem.unaccounted", measured - known);
-	trainmem_outcome_record_bound(run, a, measured - known);
 	if (measured > 0)
 		run_value(run, "trainmem.accounted", 1 - fabs(measured - known) / measured);
 	run_value(run, "trainmem.reserved", (double)a->reserved_peak);
@@ -438,23 +374,16 @@ static void trainmem_outcome_record_sources(struct run *run, const struct memory
 	trainmem_outcome_note_sources(run, a);
 }
 
-static void trainmem_outcome_record_blocks(struct run *run, const struct setup *setup)
-{
-	struct block_memory m;
-
-	if (setup->kind != MODEL_TRANSFORMER)
-		return;
-	m = trainmem_training_block_memory(setup);
-	run_value(run, "trainmem.block_activations", m.kept);
-	run_value(run, "trainmem.block_activations_formula", m.published);
-	run_value(run, "trainmem.block_activations_unfused", m.unfused);
-}
-
 void trainmem_outcome_record_account(struct run *run, const struct setup *setup,
 				     const struct memory_account *a, const struct heap *plan,
 				     const struct heap *plain)
 {
-	trainmem_outcome_record_classes(run, a);
+	memory_classes_record(run, a->peak.bytes);
+	run_value(run, "trainmem.peak_forward", (double)a->phase_peak[PHASE_FORWARD].total);
+	run_value(run, "trainmem.peak_backward", (double)a->phase_peak[PHASE_BACKWARD].total);
+	run_value(run, "trainmem.peak_optimizer", (double)a->phase_peak[PHASE_UPDATE].total);
+	run_value(run, "trainmem.peak_inference", (double)a->inference_peak);
+	run_value(run, "trainmem.gradients_after", (double)a->gradients_after);
 	trainmem_outcome_record_sources(run, a);
 	run_value(run, "trainmem.predicted", (double)(plan->peak.total + a->workspace));
 	if (plain) {
@@ -465,15 +394,19 @@ void trainmem_outcome_record_account(struct run *run, const struct setup *setup,
 						      plain->class_peak[MEMORY_ACTIVATIONS]));
 	}
 	trainmem_outcome_record_slope(run, setup, a, plan);
-	trainmem_outcome_record_blocks(run, setup);
 	run_value(run, "trainmem.loss", a->first_loss);
 	run_value(run, "trainmem.losses", (double)(setup->batch * sizeof(double)));
 	if (a->moved_bytes) {
 		run_value(run, "trainmem.offloaded", (double)a->moved_bytes);
 		run_value(run, "trainmem.host_memory", (double)a->host_bytes);
 	}
-	for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++)
-		trainmem_outcome_note_phase(run, a, (enum phase)phase);
+	for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
+		struct text t = TEXT_EMPTY;
+
+		memory_classes_describe(&t, a->phase_peak[phase].bytes);
+		run_note(run, "At the peak of the %s phase: %s.", phase_names[phase], t.data);
+		text_release(&t);
+	}
 }
 
 /* The memory account at the moment of the failed allocation. */
@@ -497,39 +430,16 @@ static void trainmem_outcome_record_refusal(struct run *run, const struct search
 	text_release(&classes);
 }
 
-static void trainmem_outcome_note_failure(struct run *run, const struct search *s)
-{
-	if (s->fails)
-		run_note(run,
-			 "%llu does not fit; the %s phase failed: %s. The device still works: an "
-			 "allocation was filled by a kernel and verified.",
-			 (unsigned long long)s->fails, phase_names[s->failed.phase],
-			 s->failed.reason);
-	else
-		run_note(run, "The search reached its upper limit without a failure.");
-}
-
-static uint64_t trainmem_outcome_parameters_of(const struct setup *setup)
-{
-	struct model model;
-
-	model_init(&model, setup);
-	return model.parameters;
-}
-
 void trainmem_outcome_record_search(struct run *run, const struct search *s)
 {
+	struct model model;
 	char filled[32];
 
-	if (s->what == SEARCH_BATCH) {
-		run_value(run, "trainmem.largest_batch", (double)s->found);
-		run_value(run, "trainmem.halving_batch", (double)s->halved);
-		run_value(run, "trainmem.halving_trials", s->halvings);
-	} else {
-		run_value(run, "trainmem.largest_width", (double)s->found);
-	}
-	run_value(run, "trainmem.largest_parameters",
-		  (double)trainmem_outcome_parameters_of(&s->setup));
+	model_init(&model, &s->setup);
+	run_value(run,
+		  s->what == SEARCH_BATCH ? "trainmem.largest_batch" : "trainmem.largest_width",
+		  (double)s->found);
+	run_value(run, "trainmem.largest_parameters", (double)model.parameters);
 	memory_classes_record(run, s->largest.peak.bytes);
 	run_demote_metric(run, "trainmem.memory");
 	run_value(run, "trainmem.context", (double)s->context);
@@ -540,7 +450,14 @@ void trainmem_outcome_record_search(struct run *run, const struct search *s)
 	if (s->largest.filled)
 		run_note(run, "gpuproof filled the rest of the device's memory: %s.",
 			 units_format((double)s->largest.filled, "B", filled, sizeof(filled)));
-	trainmem_outcome_note_failure(run, s);
+	if (s->fails)
+		run_note(run,
+			 "%llu does not fit; the %s phase failed: %s. The device still works: an "
+			 "allocation was filled by a kernel and verified.",
+			 (unsigned long long)s->fails, phase_names[s->failed.phase],
+			 s->failed.reason);
+	else
+		run_note(run, "The search reached its upper limit without a failure.");
 	trainmem_outcome_record_refusal(run, s);
 }
 

@@ -9,6 +9,7 @@
 #include "suites/shared/buffers.h"
 #include "suites/shared/estimate.h"
 #include "suites/shared/search_next.h"
+#include "suites/training/parallel/setup_case.h"
 
 /* Maximum trials of a search. */
 #define SEARCH_TRIALS 20
@@ -37,35 +38,25 @@ static uint64_t search_uint64_less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* A step with enough rows for the kernels of larger ones that needs little memory. */
-static struct setup search_trial_context_setup(const struct setup *setup, uint64_t available)
-{
-	struct training_options options = { .policy = POLICY_MALLOC };
-	struct setup s = *setup;
-
-	uint64_t sample = setup_sample_rows(setup) * setup_accumulate(setup),
-		 least = setup->kind == MODEL_TRANSFORMER ? 1 : 8;
-
-	s.batch = (setup->kind == MODEL_MLP ? CONTEXT_BATCH : CONTEXT_IMAGES) * sample;
-	while (s.batch > least * sample && !trainmem_training_fits(&s, &options, available / 4))
-		s.batch /= 2;
-	return s;
-}
-
 /* Bytes that a card of this capacity has left for tensors, at most those of the device. */
 static enum status search_trial_find_budget(struct device *device, const struct trial_request *r,
 					    struct trial *t, uint64_t *free_bytes,
 					    struct error *err)
 {
-	struct setup loads;
+	/* A step with enough rows for the kernels of larger ones that needs little memory. */
+	struct training_options options = { .policy = POLICY_MALLOC };
+	struct setup loads = r->setup;
+	uint64_t sample = setup_sample_rows(&loads) * setup_accumulate(&loads),
+		 least = loads.kind == MODEL_TRANSFORMER ? 1 : 8, available, total;
 	enum memory_source source;
-	uint64_t total;
 
 	if (backend_device_memory(device, free_bytes, &total, err) != STATUS_OK)
 		return err->status;
-	loads = search_trial_context_setup(&r->setup,
-					   r->capacity ? search_uint64_min(r->capacity, *free_bytes)
-						       : *free_bytes);
+	available = r->capacity ? search_uint64_min(r->capacity, *free_bytes) : *free_bytes;
+	loads.batch = (loads.kind == MODEL_MLP ? CONTEXT_BATCH : CONTEXT_IMAGES) * sample;
+	while (loads.batch > least * sample &&
+	       !trainmem_training_fits(&loads, &options, available / 4))
+		loads.batch /= 2;
 	if (memory_account_context(device, &loads, &source, &r->before, &t->context, free_bytes,
 				   err) != STATUS_OK)
 		return err->status;
@@ -82,41 +73,13 @@ double search_trial_limit(double least, int steps, double step_seconds)
 	return least + LIMIT_FACTOR * steps * fmax(step_seconds, 0);
 }
 
-/* A step with a wrong result must not count as one that fits. */
-static enum status search_trial_check_losses(const struct setup *setup, const struct trial *t,
-					     struct error *err)
-{
-	if (isfinite(t->first_loss) && isfinite(t->last_loss) &&
-	    (!setup->rate_chosen || t->last_loss < t->first_loss))
-		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH,
-			 "batch %llu: the loss changed from %.6g to %.6g in two steps, but must "
-			 "fall",
-			 (unsigned long long)(setup->batch / setup_sample_rows(setup)),
-			 t->first_loss, t->last_loss);
-}
-
-/*
- * The device granted more memory than it should have had: such a step does not emulate a smaller
- * card.
- */
-static enum status search_trial_not_full(const struct trial *t, uint64_t taken, struct error *err)
-{
-	char given[32], budget[32];
-
-	return error_set(err, STATUS_UNSUPPORTED,
-			 "the device's memory was filled up to the last %s, but a step still got "
-			 "%s; to emulate a smaller GPU, use limit_by = allocator",
-			 units_format((double)t->budget, "B", budget, sizeof(budget)),
-			 units_format((double)taken, "B", given, sizeof(given)));
-}
-
 static enum status search_trial_try_steps(struct device *device, const struct trial_request *r,
 					  struct trial *t, struct error *err)
 {
 	struct training_options options = r->options;
 	struct error failed = ERROR_NONE;
 	struct training training;
+	char given[32], budget[32];
 	uint64_t taken;
 
 	/* For the heap, 0 means no limit: without a budget not a single byte fits. */
@@ -135,29 +98,26 @@ static enum status search_trial_try_steps(struct device *device, const struct tr
 	snprintf(t->reason, sizeof(t->reason), "%.255s", failed.message);
 	taken = training.heap.reserved_peak;
 	trainmem_training_close(&training);
-	if (t->fits && t->filled && taken > t->budget + t->budget / FILLER_MISSES)
-		return search_trial_not_full(t, taken, err);
-	if (t->fits)
-		return search_trial_check_losses(&r->setup, t, err);
-	return failed.status == STATUS_NO_MEMORY
-		       ? STATUS_OK
-		       : error_set(err, failed.status, "%s", failed.message);
-}
-
-/* Allocates memory, fills it by a kernel, and checks every byte. */
-static enum status search_device_works(struct device *device, uint64_t seed, struct error *err)
-{
-	struct stream *stream = NULL;
-	struct buffer buffer = { 0 };
-
-	if (backend_stream_create(device, false, &stream, err) == STATUS_OK &&
-	    buffer_alloc(&buffer, device, ALLOCATOR_DEVICE, AFTERWARDS_BYTES, err) == STATUS_OK &&
-	    buffer_fill(&buffer, stream, seed, err) == STATUS_OK)
-		buffer_check(&buffer, stream, 0, AFTERWARDS_BYTES, seed, err);
-	buffer_free(&buffer);
-	if (stream)
-		backend_stream_destroy(stream);
-	return err->status;
+	if (failed.status == STATUS_NO_MEMORY)
+		return STATUS_OK;
+	if (failed.status != STATUS_OK)
+		return error_set(err, failed.status, "%s", failed.message);
+	/* Such a step does not emulate a smaller card. */
+	if (t->filled && taken > t->budget + t->budget / FILLER_MISSES)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "the device's memory was filled up to the last %s, but a step "
+				 "still got %s; to emulate a smaller GPU, use limit_by = allocator",
+				 units_format((double)t->budget, "B", budget, sizeof(budget)),
+				 units_format((double)taken, "B", given, sizeof(given)));
+	/* A step with a wrong result must not count as one that fits. */
+	if (isfinite(t->first_loss) && isfinite(t->last_loss) &&
+	    (!r->setup.rate_chosen || t->last_loss < t->first_loss))
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH,
+			 "batch %llu: the loss changed from %.6g to %.6g in two steps, but must "
+			 "fall",
+			 (unsigned long long)(r->setup.batch / setup_sample_rows(&r->setup)),
+			 t->first_loss, t->last_loss);
 }
 
 /* A fork_server_fn: converts struct trial_request to struct trial. */
@@ -166,7 +126,8 @@ enum status search_trial_of_step(struct device *device, const void *request, voi
 {
 	const struct trial_request *r = request;
 	struct trial *t = result;
-	struct buffer filler = { 0 };
+	struct buffer filler = { 0 }, buffer = { 0 };
+	struct stream *stream = NULL;
 	uint64_t free_bytes;
 	double start;
 
@@ -181,8 +142,17 @@ enum status search_trial_of_step(struct device *device, const void *request, voi
 		search_trial_try_steps(device, r, t, err);
 	t->seconds = clock_seconds() - start;
 	buffer_free(&filler);
-	if (err->status == STATUS_OK && !t->fits)
-		t->works_afterwards = search_device_works(device, r->setup.seed, err) == STATUS_OK;
+	if (err->status != STATUS_OK || t->fits)
+		return err->status;
+	/* Allocates memory, fills it by a kernel, and checks every byte. */
+	if (backend_stream_create(device, false, &stream, err) == STATUS_OK &&
+	    buffer_alloc(&buffer, device, ALLOCATOR_DEVICE, AFTERWARDS_BYTES, err) == STATUS_OK &&
+	    buffer_fill(&buffer, stream, r->setup.seed, err) == STATUS_OK)
+		buffer_check(&buffer, stream, 0, AFTERWARDS_BYTES, r->setup.seed, err);
+	t->works_afterwards = err->status == STATUS_OK;
+	buffer_free(&buffer);
+	if (stream)
+		backend_stream_destroy(stream);
 	return err->status;
 }
 
@@ -192,13 +162,6 @@ enum status search_trial_of_step(struct device *device, const void *request, voi
  */
 #define BATCH_STEP 8
 #define WIDTH_STEP 64
-
-static uint64_t trainmem_search_step_of(const struct setup *setup, enum search_for what)
-{
-	uint64_t samples = setup->kind == MODEL_TRANSFORMER ? 1 : BATCH_STEP;
-
-	return what == SEARCH_BATCH ? samples * setup_accumulate(setup) : WIDTH_STEP;
-}
 
 /* `setup` with this batch, or with this width in all hidden layers. */
 static struct setup trainmem_search_setup_with(const struct setup *setup, enum search_for what,
@@ -272,65 +235,70 @@ static enum status trainmem_search_try_value(struct run *run, struct trial_reque
 	return STATUS_OK;
 }
 
-/* A normal result for an emulated card, but an error for the device itself. */
-static enum status trainmem_search_too_small(const struct search_options *o)
+enum status search_trial_request(const struct trainmem_case *c, struct trial_request *out,
+				 struct error *err)
 {
-	return o->capacity ? STATUS_UNSUPPORTED : STATUS_NO_MEMORY;
+	const struct section *section = c->run->c->section;
+
+	*out = (struct trial_request){ .setup = c->setup,
+				       .options = c->options,
+				       .reserve =
+					       (uint64_t)section_integer(section, "memory_reserve"),
+				       .limit_by =
+					       (enum limit_by)section_integer(section, "limit_by"),
+				       .only_look = true };
+	return setup_case_limit(c->run->c, &out->capacity, err);
 }
 
 /* A card that the context alone fills. */
-static enum status trainmem_search_nothing_left(const struct search_options *o, uint64_t context,
-						struct error *err)
+static enum status trainmem_search_nothing_left(const struct trial_request *r, uint64_t context,
+						enum status too_small, struct error *err)
 {
 	char capacity[32], taken[32], reserve[32];
 
-	units_size(o->capacity, capacity, sizeof(capacity));
+	units_size(r->capacity, capacity, sizeof(capacity));
 	units_format((double)context, "B", taken, sizeof(taken));
-	units_size(o->reserve, reserve, sizeof(reserve));
-	return error_set(err, trainmem_search_too_small(o),
+	units_size(r->reserve, reserve, sizeof(reserve));
+	return error_set(err, too_small,
 			 "no memory is left for tensors in %s: context and libraries need %s%s%s",
-			 o->capacity ? capacity : "all free memory", taken,
-			 o->limit_by == LIMIT_BY_ALLOCATOR ? ", memory_reserve " : "",
-			 o->limit_by == LIMIT_BY_ALLOCATOR ? reserve : "");
+			 r->capacity ? capacity : "all free memory", taken,
+			 r->limit_by == LIMIT_BY_ALLOCATOR ? ", memory_reserve " : "",
+			 r->limit_by == LIMIT_BY_ALLOCATOR ? reserve : "");
 }
 
-enum status search_largest(const struct trainmem_case *c, const struct search_options *o,
+enum status search_largest(const struct trainmem_case *c, enum search_for what, uint64_t most,
 			   struct search *s, struct error *err)
 {
-	struct trial_request request = { .setup = c->setup,
-					 .options = c->options,
-					 .capacity = o->capacity,
-					 .reserve = o->reserve,
-					 .limit_by = o->limit_by,
-					 .only_look = true };
-	double start = clock_seconds();
+	struct trial_request request;
 	struct trial look;
-	struct planned_search planned = { c, o->what, 0 };
-	uint64_t step = trainmem_search_step_of(&c->setup, o->what), next, half = UINT64_C(1) << 40;
+	struct planned_search planned = { c, what, 0 };
+	double start = clock_seconds();
+	uint64_t samples = c->setup.kind == MODEL_TRANSFORMER ? 1 : BATCH_STEP,
+		 step = what == SEARCH_BATCH ? samples * setup_accumulate(&c->setup) : WIDTH_STEP,
+		 next;
+	enum status too_small;
 
-	*s = (struct search){ .what = o->what, .setup = c->setup, .trials = 1 };
+	*s = (struct search){ .what = what, .setup = c->setup, .trials = 1 };
+	if (search_trial_request(c, &request, err) != STATUS_OK)
+		return err->status;
 	if (search_trial(c->run, &request, &look, err) != STATUS_OK)
 		return error_prefix(err, "trial that finds the budget");
 	request.only_look = false;
 	s->context = look.context;
 	s->budget = planned.budget = look.budget;
+	/* A normal result for an emulated card, but an error for the device itself. */
+	too_small = request.capacity ? STATUS_UNSUPPORTED : STATUS_NO_MEMORY;
 	if (!look.budget)
-		return trainmem_search_nothing_left(o, look.context, err);
-	s->predicted = search_next_largest_fit(search_plan_fits, &planned, step, o->most);
-	while ((next = search_next(s->found, s->fails, s->predicted, step, o->most,
+		return trainmem_search_nothing_left(&request, look.context, too_small, err);
+	s->predicted = search_next_largest_fit(search_plan_fits, &planned, step, most);
+	while ((next = search_next(s->found, s->fails, s->predicted, step, most,
 				   SEARCH_TOLERANCE)) &&
 	       s->trials < SEARCH_TRIALS)
 		if (trainmem_search_try_value(c->run, &request, s, next, err) != STATUS_OK)
 			return err->status;
 	s->seconds = clock_seconds() - start;
-	s->setup = trainmem_search_setup_with(&c->setup, o->what, s->found ? s->found : step);
-	while (half > o->most)
-		half /= 2;
-	for (s->halvings = 1; half > s->found; half /= 2)
-		s->halvings++;
-	s->halved = half;
+	s->setup = trainmem_search_setup_with(&c->setup, what, s->found ? s->found : step);
 	return s->found ? STATUS_OK
-			: error_set(err, trainmem_search_too_small(o),
-				    "not even the smallest size, %llu, fits: %s",
+			: error_set(err, too_small, "not even the smallest size, %llu, fits: %s",
 				    (unsigned long long)step, s->failed.reason);
 }

@@ -33,6 +33,10 @@ struct trial_request {
 	bool only_look; /* determines the budget without a trial */
 };
 
+/* A request with the memory that the case's section states; `only_look` is set. */
+enum status search_trial_request(const struct trainmem_case *c, struct trial_request *out,
+				 struct error *err);
+
 struct trial {
 	uint64_t context; /* with libraries and their workspace, as read from the memory_source */
 	uint64_t budget;  /* for tensors */
@@ -70,13 +74,6 @@ double search_trial_limit(double least, int steps, double step_seconds);
 
 enum search_for { SEARCH_BATCH, SEARCH_WIDTH };
 
-struct search_options {
-	enum search_for what;
-	uint64_t capacity, reserve;
-	enum limit_by limit_by;
-	uint64_t most; /* maximum batch or width */
-};
-
 struct search {
 	enum search_for what;
 	struct setup setup; /* the largest that fits */
@@ -88,11 +85,10 @@ struct search {
 	struct trial largest, failed; /* the last that fitted, and the last that did not */
 	uint64_t context, budget;
 	double seconds;
-	uint64_t halved; /* result of halving from a power of two */
-	int halvings;    /* number of trials for it */
 };
 
-enum status search_largest(const struct trainmem_case *c, const struct search_options *options,
+/* Looks for the largest up to `most`, a batch or a width. */
+enum status search_largest(const struct trainmem_case *c, enum search_for what, uint64_t most,
 			   struct search *out, struct error *err);
 
 #endif

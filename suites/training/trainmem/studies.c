@@ -1,4 +1,4 @@
-#include "suites/training/trainmem/studies.h"
+#include "suites/training/trainmem/measure.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include "suites/shared/buffers.h"
 #include "suites/shared/search_next.h"
 #include "suites/training/models/reference/values.h"
-#include "suites/training/parallel/setup_case.h"
 #include "suites/training/trainmem/search.h"
 
 /* Gradients of one step with fresh parameters, times the loss scale, without gaps. */
@@ -542,20 +541,15 @@ static enum status trainmem_studies_try_remedies(struct remedy_attempt *a, uint6
 
 enum status study_remedies(const struct trainmem_case *c, struct error *err)
 {
-	const struct section *section = c->run->c->section;
 	struct remedy_attempt a = {
 		.c = c,
-		.request = { .setup = c->setup,
-			     .options = c->options,
-			     .reserve = (uint64_t)section_integer(section, "memory_reserve"),
-			     .only_look = true },
 		.step = 16 * setup_accumulate(&c->setup),
-		.most = (uint64_t)section_integer(section, "max_batch"),
+		.most = (uint64_t)section_integer(c->run->c->section, "max_batch"),
 	};
 	uint64_t in_backward, in_forward, backward, forward;
 	struct trial look;
 
-	if (setup_case_limit(c->run->c, &a.request.capacity, err) != STATUS_OK ||
+	if (search_trial_request(c, &a.request, err) != STATUS_OK ||
 	    search_trial(c->run, &a.request, &look, err) != STATUS_OK)
 		return err->status;
 	a.request.only_look = false;

@@ -120,30 +120,11 @@ static void trainmem_training_wait_for(struct training *t, size_t l, struct erro
 		backend_stream_wait(trainmem_training_compute_stream(t), t->moved[l], err);
 }
 
-/* The device no longer reads activations[l]: its memory is freed after the copy. */
-static void trainmem_training_offload_leave(struct training *t, size_t l, struct error *err)
-{
-	if (!trainmem_training_leaves(t, l) || err->status != STATUS_OK)
-		return;
-	trainmem_training_wait_for(t, l, err);
-	trainmem_training_give(t, l);
-}
-
 static void trainmem_training_bring_back(struct training *t, size_t l, struct error *err)
 {
 	if (trainmem_training_leaves(t, l) && !t->network.activations[l] &&
 	    trainmem_training_take(t, l, err) == STATUS_OK)
 		trainmem_training_copy(t, l, t->network.activations[l], t->host[l], err);
-}
-
-/* Layer l is next in backward: waits for its input, and prefetches the input of the layer below. */
-static void trainmem_training_offload_fetch(struct training *t, size_t l, struct error *err)
-{
-	trainmem_training_bring_back(t, l, err);
-	if (trainmem_training_leaves(t, l))
-		trainmem_training_wait_for(t, l, err);
-	if (l > 0)
-		trainmem_training_bring_back(t, l - 1, err);
 }
 
 /* Allocates the tensors that layer l keeps for backward: one allocation each, as in frameworks. */
@@ -173,14 +154,6 @@ static void trainmem_training_give_inside(struct training *t, size_t l)
 			  kept[i].bytes);
 		model_blocks_kept_place(&kept[i], NULL);
 	}
-}
-
-static bool trainmem_training_has_inside(struct training *t, size_t l)
-{
-	struct kept_tensor kept[LAYER_MAX_KEPT];
-
-	return model_blocks_kept(&t->network, l, t->rows, kept) == 0 ||
-	       model_blocks_kept_memory(&kept[0]);
 }
 
 /* Writes the product to separate memory, and the activation to memory that stays. */
@@ -227,10 +200,13 @@ static void trainmem_training_forward_is_done_with(struct training *t, size_t l,
 		return;
 	if (!keep || forgotten)
 		trainmem_training_give_inside(t, l);
-	if (l > 0 && (!keep || (forgotten && segments_buffer(s, l) != 0)))
+	if (l > 0 && (!keep || (forgotten && segments_buffer(s, l) != 0))) {
 		trainmem_training_give(t, l);
-	else if (l > 0 && t->options.offload)
-		trainmem_training_offload_leave(t, l, err);
+	} else if (l > 0 && t->options.offload && trainmem_training_leaves(t, l)) {
+		/* The device no longer reads the outputs: their memory is freed after the copy. */
+		trainmem_training_wait_for(t, l, err);
+		trainmem_training_give(t, l);
+	}
 }
 
 static enum status trainmem_training_forward(struct training *t, uint64_t row, bool keep,
@@ -255,6 +231,7 @@ static enum status trainmem_training_forward(struct training *t, uint64_t row, b
 static void trainmem_training_recompute_segment(struct training *t, size_t l, uint64_t row,
 						struct error *err)
 {
+	struct kept_tensor kept[LAYER_MAX_KEPT];
 	size_t from = l;
 
 	if (err->status != STATUS_OK)
@@ -263,7 +240,8 @@ static void trainmem_training_recompute_segment(struct training *t, size_t l, ui
 		from--;
 	for (; from < l; from++)
 		trainmem_training_forward_layer(t, from, row, err);
-	if (trainmem_training_has_inside(t, l))
+	if (model_blocks_kept(&t->network, l, t->rows, kept) == 0 ||
+	    model_blocks_kept_memory(&kept[0]))
 		return;
 	/* The layer's output exists, and is computed again together with its inner tensors. */
 	trainmem_training_take_inside(t, l, err);
@@ -314,20 +292,17 @@ static enum status trainmem_training_backward(struct training *t, uint64_t row, 
 
 	for (size_t l = last; l-- > 0 && err->status == STATUS_OK;) {
 		trainmem_training_recompute_segment(t, l, row, err);
-		if (t->options.offload)
-			trainmem_training_offload_fetch(t, l, err);
+		if (t->options.offload) {
+			/* Waits for the layer's input, and prefetches that of the layer below. */
+			trainmem_training_bring_back(t, l, err);
+			if (trainmem_training_leaves(t, l))
+				trainmem_training_wait_for(t, l, err);
+			if (l > 0)
+				trainmem_training_bring_back(t, l - 1, err);
+		}
 		if (err->status == STATUS_OK)
 			trainmem_training_backward_layer(t, l, row, &g, err);
 	}
-	return err->status;
-}
-
-static enum status trainmem_training_no_watch(void *context, struct training *t, enum phase phase,
-					      struct error *err)
-{
-	(void)context;
-	(void)t;
-	(void)phase;
 	return err->status;
 }
 
@@ -342,24 +317,20 @@ enum status trainmem_training_watched_step(struct training *t, training_watch *w
 		heap_begin(&t->heap, PHASE_FORWARD);
 		if (trainmem_training_forward(t, row, true, err) != STATUS_OK ||
 		    gemm_layer_loss(&t->network, row, t->rows, scale, err) != STATUS_OK ||
-		    watch(context, t, PHASE_FORWARD, err) != STATUS_OK)
+		    (watch && watch(context, t, err) != STATUS_OK))
 			return err->status;
 		heap_begin(&t->heap, PHASE_BACKWARD);
-		if (trainmem_training_backward(t, row, err) != STATUS_OK ||
-		    watch(context, t, PHASE_BACKWARD, err) != STATUS_OK)
-			return err->status;
+		trainmem_training_backward(t, row, err);
 	}
 	if (err->status != STATUS_OK)
 		return err->status;
 	heap_begin(&t->heap, PHASE_UPDATE);
-	if (t->team.device && gemm_layer_update(&t->network, err) != STATUS_OK)
-		return err->status;
-	return watch(context, t, PHASE_UPDATE, err);
+	return t->team.device ? gemm_layer_update(&t->network, err) : STATUS_OK;
 }
 
 enum status trainmem_training_step(struct training *t, struct error *err)
 {
-	return trainmem_training_watched_step(t, trainmem_training_no_watch, NULL, err);
+	return trainmem_training_watched_step(t, NULL, NULL, err);
 }
 
 enum status trainmem_training_inference(struct training *t, struct error *err)
@@ -480,24 +451,6 @@ void trainmem_training_close(struct training *t)
 	if (t->team.device)
 		rank_team_close(&t->team);
 	*t = (struct training){ 0 };
-}
-
-struct block_memory trainmem_training_block_memory(const struct setup *setup)
-{
-	const struct training_options options = { .policy = POLICY_MALLOC };
-	struct kept_tensor kept[LAYER_MAX_KEPT];
-	struct block_memory memory = { 0 };
-	struct error none = ERROR_NONE;
-	struct training t;
-
-	if (trainmem_training_open(&t, setup, &options, NULL, &none) == STATUS_OK) {
-		for (size_t l = 1; l + 1 < setup->layers; l++)
-			for (size_t i = model_blocks_kept(&t.network, l, t.rows, kept); i-- > 0;)
-				t.network.blocks.kept_bytes += kept[i].bytes;
-		memory = memory_classes_block_memory_of(&t.network);
-	}
-	trainmem_training_close(&t);
-	return memory;
 }
 
 /* Two steps without a device: the second starts with the first one's allocations. */

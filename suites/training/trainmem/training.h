@@ -87,19 +87,14 @@ enum status trainmem_training_wait(struct training *training, struct error *err)
 /* The mean loss of the last step. */
 enum status trainmem_training_loss(struct training *training, double *loss, struct error *err);
 
-/* Called at the end of each phase of a step: see trainmem_training_watched_step(). */
-typedef enum status training_watch(void *context, struct training *training, enum phase phase,
-				   struct error *err);
 /*
- * Runs one step and calls `watch` at the end of each phase, before the next one allocates or frees
- * memory. The device may still be working: `watch` must call trainmem_training_wait() if that
+ * Runs one step and calls `watch` (NULL: none) at the end of each forward pass, before memory is
+ * freed. The device may still be working: `watch` must call trainmem_training_wait() if that
  * matters.
  */
+typedef enum status training_watch(void *context, struct training *training, struct error *err);
 enum status trainmem_training_watched_step(struct training *training, training_watch *watch,
 					   void *context, struct error *err);
-
-/* Memory that a transformer's blocks keep for backward of one part of the batch. */
-struct block_memory trainmem_training_block_memory(const struct setup *setup);
 
 /*
  * Memory of two steps, without a device: *need is the closed heap of such a plan, of which only the

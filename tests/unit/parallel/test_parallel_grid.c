@@ -81,7 +81,7 @@ static enum status flip_a_bit(struct trainer *t, struct error *err)
 		status = verify_replicas(t, &sum, err);
 	if (status == STATUS_OK) {
 		/* The bias of a layer that is cut by rows, which the first stage ends with. */
-		at = t->network.local.layer[1].bias * 8;
+		at = t->network.local.layer[1].tensor[LINEAR_BIAS].first * 8;
 		byte = 0;
 		if (t->team->world->rank == t->setup->ranks - 1)
 			status = backend_copy(t->team->streams[STREAM_COMPUTE],

@@ -159,7 +159,7 @@ static void model_is_flat_and_last_layer_first(void **state)
 			 model.elements);
 	for (size_t l = 0; l < 3; l++) {
 		assert_int_equal(model.layer[l].weight % MODEL_ALIGN, 0);
-		assert_int_equal(model.layer[l].bias % MODEL_ALIGN, 0);
+		assert_int_equal(model.layer[l].tensor[LINEAR_BIAS].first % MODEL_ALIGN, 0);
 	}
 	/* 6 B sum(in out) - 2 B in out of the first layer: 20.54 GFLOP. */
 	assert_true(fabs(model_flops(&setup) - 20.54e9) < 0.01e9);

@@ -209,7 +209,6 @@ static void no_claim_is_decided_by_definition(void **state)
 		"matmul.memory",
 		"parallel.wire_bytes",
 		"trainmem.bytes_per_sample",
-		"trainmem.halving_batch",
 		"trainmem.losses",
 		"trainmem.predicted",
 		"trainmem.saved",

@@ -92,57 +92,6 @@ static const char *member(const struct tree *map, const char *name)
 	return t->text;
 }
 
-static void add_energy(struct case_result *c, double joules, double half)
-{
-	struct metric_value *m;
-
-	add_metric(c, "parallel.energy", joules, "J");
-	m = &c->metrics[c->metric_count - 1];
-	m->low = joules - half;
-	m->high = joules + half;
-}
-
-static void expect_answer(const struct result *r, const char *words, bool there)
-{
-	struct tree *tables = tree_new(TREE_LIST);
-	struct drawn d;
-
-	open_drawn(&d, r);
-	strategies_table_answer(&d.strategies, d.answers, tables);
-	assert_int_equal(d.answers->count, 1);
-	if (!strstr(d.answers->children[0]->text, words) == there)
-		fail_msg("%s", d.answers->children[0]->text);
-	tree_free(tables);
-	close_drawn(&d);
-}
-
-/* DDP is fastest, tensor takes less; by 10 J or by less than the intervals leave open. */
-static void the_most_frugal_strategy_is_named(void **state)
-{
-	struct result r = { 0 };
-
-	(void)state;
-	add_split(&r, "ddp", 64, 512, 1e-3, 8e9);
-	add_split(&r, "tensor", 64, 512, 2e-3, 9e9);
-	add_split(&r, "gpipe", 64, 512, 3e-3, 9e9);
-	expect_answer(&r, "frugal", false);
-	add_energy(&r.cases[0], 60, 4);
-	expect_answer(&r, "frugal", false);
-	add_energy(&r.cases[1], 50, 4);
-	expect_answer(
-		&r,
-		"Least energy: tensor, 50.00 J [46.00, 54.00] per step, all devices, with a step "
-		"time of 2.000 ms. DDP takes 60.00 J [56.00, 64.00] and 1.000 ms. Energy was not "
-		"measured for 1 of 3 strategies.",
-		true);
-	add_energy(&r.cases[2], 52, 4);
-	expect_answer(&r,
-		      "Least energy is undecided between tensor, 50.00 J [46.00, 54.00] per "
-		      "step, and GPipe, 52.00 J [48.00, 56.00]: their intervals overlap.",
-		      true);
-	result_release(&r);
-}
-
 static struct metric_value *metric_of(struct case_result *c, const char *name)
 {
 	for (size_t i = 0; i < c->metric_count; i++)
@@ -795,7 +744,6 @@ static void a_timeline_tells_computing_from_waiting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_most_frugal_strategy_is_named),
 		cmocka_unit_test(one_device_has_one_time),
 		cmocka_unit_test(the_answer_names_the_fastest_and_the_smallest),
 		cmocka_unit_test(times_that_are_not_apart_are_said_to_be_so),

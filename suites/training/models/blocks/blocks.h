@@ -84,9 +84,6 @@ enum status model_blocks_input_gradient(const struct pass *pass, const void *dy,
 /* See model_blocks_kept(). */
 size_t blocks_images_kept(struct network *network, size_t layer, uint64_t rows,
 			  struct kept_tensor *out);
-struct convolution_shape blocks_images_convolution_shape(const struct setup *setup,
-							 const struct image_unit *unit,
-							 uint64_t rows);
 /* Allocates scratch memory and gradients, but not the tensors that layers keep: image_buffers.c. */
 enum status image_buffers_scratch_open(struct network *network, struct error *err);
 /* True if the network's gradients fit into the memory of later layers. */

@@ -78,7 +78,7 @@ static enum status image_buffers_open_gradients(struct network *n, struct error 
 static void image_buffers_measure_unit(const struct setup *setup, const struct image_unit *u,
 				       uint64_t *filters, uint64_t *weight_sums)
 {
-	const struct convolution_shape shape = blocks_images_convolution_shape(setup, u, 1);
+	const struct convolution_shape shape = image_model_unit_shape(setup, u, 1);
 
 	image_buffers_raise(filters, u->filters);
 	image_buffers_raise(weight_sums, kernel_convolution_scratch_bytes(&shape));

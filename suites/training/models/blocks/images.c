@@ -28,32 +28,6 @@ static struct image_pass blocks_images_pass_of(const struct pass *of)
 	return p;
 }
 
-static void *blocks_images_weights(const struct image_pass *p, size_t tensor)
-{
-	return network_weights(p->n, p->layer, tensor);
-}
-
-static void *blocks_images_gradients(const struct image_pass *p, size_t tensor)
-{
-	return network_gradients(p->n, p->layer, tensor);
-}
-
-struct convolution_shape blocks_images_convolution_shape(const struct setup *setup,
-							 const struct image_unit *u, uint64_t rows)
-{
-	return (struct convolution_shape){ .precision = setup->precision,
-					   .batch = (unsigned)rows,
-					   .height = u->side,
-					   .width = u->side,
-					   .channels = u->channels,
-					   .filters = u->filters,
-					   .kernel_height = u->kernel,
-					   .kernel_width = u->kernel,
-					   .stride = u->stride,
-					   .padding = u->padding,
-					   .depthwise = u->depthwise };
-}
-
 static struct pooling_shape blocks_images_pool_of(const struct image_pass *p)
 {
 	const struct image_unit *last = image_model_last(&p->image);
@@ -138,8 +112,8 @@ static enum status blocks_images_batch_norm(const struct image_pass *p, const st
 	for (uint64_t g = 0; g < groups; g++) {
 		struct batch_norm_forward_arguments a = {
 			.x = network_element(p->n, kept->z, g * elements / groups),
-			.gamma = blocks_images_weights(p, u->tensor + 1),
-			.beta = blocks_images_weights(p, u->tensor + 2),
+			.gamma = network_weights(p->n, p->layer, u->tensor + 1),
+			.beta = network_weights(p->n, p->layer, u->tensor + 2),
 			.residual = residual ? network_element(p->n, (void *)residual,
 							       g * elements / groups)
 					     : NULL,
@@ -179,16 +153,16 @@ static enum status blocks_images_batch_norm_backward(const struct image_pass *p,
 		struct batch_norm_backward_arguments a = {
 			.x = network_element(p->n, kept->z, first),
 			.dy = network_element(p->n, dy, first),
-			.gamma = blocks_images_weights(p, u->tensor + 1),
-			.beta = relu ? blocks_images_weights(p, u->tensor + 2) : NULL,
+			.gamma = network_weights(p->n, p->layer, u->tensor + 1),
+			.beta = relu ? network_weights(p->n, p->layer, u->tensor + 2) : NULL,
 			.y = y ? network_element(p->n, (void *)y, first) : NULL,
 			.other = y && addend ? network_element(p->n, (void *)addend, first) : NULL,
 			.sum = network_element(p->n, dy, first),
 			.mean = statistics + 2 * g * u->filters,
 			.rstd = statistics + (2 * g + 1) * u->filters,
 			.dx = network_element(p->n, dx, first),
-			.dgamma = blocks_images_gradients(p, u->tensor + 1),
-			.dbeta = blocks_images_gradients(p, u->tensor + 2),
+			.dgamma = network_gradients(p->n, p->layer, u->tensor + 1),
+			.dbeta = network_gradients(p->n, p->layer, u->tensor + 2),
 			.scratch = p->n->images.norm_sums,
 			.precision = setup_storage(p->n->setup),
 			.rows = blocks_images_unit_pixels(p, u) / groups,
@@ -208,8 +182,7 @@ static enum status blocks_images_convolve(const struct image_pass *p, const stru
 					  struct kept_unit *kept, enum convolution_pass pass,
 					  const void *x, void *w, const void *y, struct error *err)
 {
-	const struct convolution_shape shape =
-		blocks_images_convolution_shape(p->n->setup, u, p->rows);
+	const struct convolution_shape shape = image_model_unit_shape(p->n->setup, u, p->rows);
 	const struct convolution_tensors tensors = { (void *)x, w, (void *)y, NULL };
 
 	return network_convolve(p->n, kept->tuned, &shape, pass, &tensors, err);
@@ -226,15 +199,16 @@ static enum status blocks_images_forward_unit(const struct image_pass *p,
 {
 	struct bias_relu_arguments bias = {
 		.y = y,
-		.bias = u->norm ? NULL : blocks_images_weights(p, u->tensor + 1),
+		.bias = u->norm ? NULL : network_weights(p->n, p->layer, u->tensor + 1),
 		.precision = setup_storage(p->n->setup),
 		.rows = blocks_images_unit_pixels(p, u),
 		.columns = u->filters,
 		.relu = u->relu,
 	};
 
-	blocks_images_convolve(p, u, kept, PASS_FORWARD, x, blocks_images_weights(p, u->tensor),
-			       u->norm ? kept->z : y, err);
+	blocks_images_convolve(p, u, kept, PASS_FORWARD, x,
+			       network_weights(p->n, p->layer, u->tensor), u->norm ? kept->z : y,
+			       err);
 	if (!u->norm)
 		network_launch(p->n, "bias_relu", &bias, err);
 	else
@@ -296,7 +270,7 @@ static enum status blocks_images_backward_unit(const struct image_pass *p,
 	struct output_gradient_arguments bias = {
 		.dy = dy,
 		.y = mask,
-		.sum = u->norm ? NULL : blocks_images_gradients(p, u->tensor + 1),
+		.sum = u->norm ? NULL : network_gradients(p->n, p->layer, u->tensor + 1),
 		.beta = p->accumulate ? 1 : 0,
 		.scratch = p->n->images.bias_sums,
 		.precision = setup_storage(p->n->setup),
@@ -313,7 +287,7 @@ static enum status blocks_images_backward_unit(const struct image_pass *p,
 	else
 		network_launch(p->n, "output_gradient", &bias, err);
 	return blocks_images_convolve(p, u, kept, p->accumulate ? PASS_WEIGHTS_ADD : PASS_WEIGHTS,
-				      x, blocks_images_gradients(p, u->tensor), dz, err);
+				      x, network_gradients(p->n, p->layer, u->tensor), dz, err);
 }
 
 static void *blocks_images_other_buffer(const struct image_pass *p, const void *buffer)
@@ -346,7 +320,8 @@ static enum status blocks_images_backward_units(const struct image_pass *p, void
 		dy = u > 0 ? blocks_images_other_buffer(p, dz) : dz;
 		if (u > 0)
 			blocks_images_convolve(p, unit, &p->kept->unit[u], PASS_DATA, dy,
-					       blocks_images_weights(p, unit->tensor), dz, err);
+					       network_weights(p->n, p->layer, unit->tensor), dz,
+					       err);
 	}
 	p->n->images.first = dy;
 	return err->status;
@@ -398,16 +373,21 @@ enum status blocks_images_input_gradient(const struct pass *of, void *dx, struct
 	const struct image_pass p = blocks_images_pass_of(of);
 	struct images *images = &p.n->images;
 	const void *shortcut = images->shortcut;
+	struct residual_add_arguments sum = { .a = dx,
+					      .y = dx,
+					      .precision = setup_storage(p.n->setup),
+					      .count = p.rows * p.n->setup->widths[p.layer] };
 	void *other = blocks_images_other_buffer(&p, images->first);
 
 	blocks_images_convolve(&p, &p.image.unit[0], &p.kept->unit[0], PASS_DATA, dx,
-			       blocks_images_weights(&p, p.image.unit[0].tensor), images->first,
+			       network_weights(p.n, p.layer, p.image.unit[0].tensor), images->first,
 			       err);
 	if (!p.image.residual)
 		return err->status;
 	if (p.image.projects) {
 		blocks_images_convolve(&p, &p.image.projection, &p.kept->projection, PASS_DATA,
-				       other, blocks_images_weights(&p, p.image.projection.tensor),
+				       other,
+				       network_weights(p.n, p.layer, p.image.projection.tensor),
 				       shortcut, err);
 		shortcut = other;
 	}
@@ -415,14 +395,8 @@ enum status blocks_images_input_gradient(const struct pass *of, void *dx, struct
 		images->addend = shortcut;
 		return err->status;
 	}
-	return network_launch(p.n, "residual_add",
-			      &(struct residual_add_arguments){
-				      .a = dx,
-				      .b = shortcut,
-				      .y = dx,
-				      .precision = setup_storage(p.n->setup),
-				      .count = p.rows * p.n->setup->widths[p.layer] },
-			      err);
+	sum.b = shortcut;
+	return network_launch(p.n, "residual_add", &sum, err);
 }
 
 static void blocks_images_keep_tensor(struct kept_tensor *out, size_t *count, void *place,

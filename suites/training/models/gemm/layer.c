@@ -358,7 +358,7 @@ static enum status gemm_layer_update_sgd(struct network *n, const struct shard_r
 {
 	struct optimizer_sgd_arguments sgd = {
 		.weights = layer_master_of(n, part),
-		.velocity = layer_moment_of(n, n->moments[0], part->moments),
+		.velocity = layer_moment_of(n, n->moments[0], part->master),
 		.gradient = network_element(n, n->gradients, part->gradients),
 		.copy = layer_copy_of(n, part),
 		.precision = setup_storage(n->setup),
@@ -379,8 +379,8 @@ static enum status gemm_layer_update_adam(struct network *n, const struct shard_
 	const struct setup *s = n->setup;
 	struct optimizer_adam_arguments adam = {
 		.weights = layer_master_of(n, part),
-		.m = layer_moment_of(n, n->moments[0], part->moments),
-		.v = layer_moment_of(n, n->moments[1], part->moments),
+		.m = layer_moment_of(n, n->moments[0], part->master),
+		.v = layer_moment_of(n, n->moments[1], part->master),
 		.gradient = network_element(n, n->gradients, part->gradients),
 		.copy = layer_copy_of(n, part),
 		.precision = setup_storage(s),
@@ -418,33 +418,20 @@ enum status gemm_layer_update_begin(struct network *n, struct error *err)
 				       : STATUS_OK;
 }
 
-static enum status layer_update_one(struct network *n, const struct shard_range *part,
+enum status gemm_layer_update_range(struct network *n, const struct shard_range *range,
 				    struct error *err)
 {
 	if (err->status != STATUS_OK)
 		return err->status;
-	return n->setup->optimizer == OPTIMIZER_ADAM ? gemm_layer_update_adam(n, part, err)
-						     : gemm_layer_update_sgd(n, part, err);
-}
-
-enum status gemm_layer_update_shard_range(struct network *n, size_t index, struct error *err)
-{
-	return layer_update_one(n, &n->shard.ranges[index], err);
-}
-
-enum status gemm_layer_update_range(struct network *n, uint64_t first, uint64_t count,
-				    struct error *err)
-{
-	const struct shard_range range = { first, count, first, first, first, first };
-
-	return layer_update_one(n, &range, err);
+	return n->setup->optimizer == OPTIMIZER_ADAM ? gemm_layer_update_adam(n, range, err)
+						     : gemm_layer_update_sgd(n, range, err);
 }
 
 enum status gemm_layer_update(struct network *n, struct error *err)
 {
 	gemm_layer_update_begin(n, err);
 	for (size_t i = 0; i < n->shard.count; i++)
-		gemm_layer_update_shard_range(n, i, err);
+		gemm_layer_update_range(n, &n->shard.ranges[i], err);
 	return err->status;
 }
 

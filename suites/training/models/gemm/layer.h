@@ -89,10 +89,8 @@ enum status gemm_layer_update(struct network *network, struct error *err);
 enum status gemm_layer_update_begin(struct network *network, struct error *err);
 /* Adam's bias correction of update `update`, counted from 1. */
 double gemm_layer_correction(double beta, uint64_t update);
-/* Updates elements [first, first + count); the shard must be whole. */
-enum status gemm_layer_update_range(struct network *network, uint64_t first, uint64_t count,
+enum status gemm_layer_update_range(struct network *network, const struct shard_range *range,
 				    struct error *err);
-enum status gemm_layer_update_shard_range(struct network *network, size_t index, struct error *err);
 
 /*
  * Approximate number of commands that one step of the partition enqueues on the compute stream, in

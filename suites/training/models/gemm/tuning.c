@@ -39,19 +39,6 @@ static bool gemm_tuning_same_kind(const struct gemm *a, const struct gemm *b)
 #define WORTHWHILE 0.97
 #define WORTHWHILE_SUSTAINED 0.99
 
-/* Result of an earlier search on this stream that took at least as long; NULL: none. */
-static const struct tuned_gemm *gemm_tuning_cache_find(const struct network *n,
-						       const struct gemm *gemm)
-{
-	const struct tuning_cache *m = n->tuning_cache;
-
-	for (size_t i = 0; m && i < m->count; i++)
-		if (m->entries[i].seconds >= n->setup->search_seconds &&
-		    gemm_tuning_same_kind(&m->entries[i].tuned.gemm, gemm))
-			return &m->entries[i].tuned;
-	return NULL;
-}
-
 /* Replaces the result of an earlier search of the same GEMM. */
 static void gemm_tuning_cache_store(const struct network *n, const struct tuned_gemm *tuned)
 {
@@ -76,17 +63,20 @@ static void gemm_tuning_cache_store(const struct network *n, const struct tuned_
 static struct tuned_gemm *gemm_tuning_tuned_search(struct network *n, const struct gemm *gemm)
 {
 	struct tuned_gemm *tuned = &n->gemms[n->gemm_count++];
-	const struct tuned_gemm *known = gemm_tuning_cache_find(n, gemm);
+	const struct tuning_cache *m = n->tuning_cache;
 	/* A step runs GEMMs back to back, so a long search measures at sustained clocks. */
 	const struct autotune_rules rules = { .seconds = n->setup->search_seconds,
 					      .sustained = n->setup->search_seconds >=
 							   AUTOTUNE_SUSTAINED_SECONDS };
 	struct error none = ERROR_NONE;
 
-	if (known) {
-		*tuned = *known;
-		return tuned;
-	}
+	/* An earlier search on this stream that took at least as long. */
+	for (size_t i = 0; m && i < m->count; i++)
+		if (m->entries[i].seconds >= n->setup->search_seconds &&
+		    gemm_tuning_same_kind(&m->entries[i].tuned.gemm, gemm)) {
+			*tuned = m->entries[i].tuned;
+			return tuned;
+		}
 	*tuned = (struct tuned_gemm){ .gemm = *gemm };
 	tuned->searched =
 		n->setup->search_seconds > 0 &&
@@ -251,22 +241,10 @@ static enum status gemm_tuning_run_layout(void *context, size_t candidate, struc
 	return gemm_layer_weight_gradient(n, t->layer, 0, n->step_rows, t->dy, false, err);
 }
 
-/* Layout of an earlier layer of the same shape; NULL: none. */
-static const enum wgrad_layout *gemm_tuning_wgrad_tuned_like(const struct network *n, size_t layer)
-{
-	const struct model_layer *mine = &n->local.layer[layer];
-
-	for (size_t l = n->partition.first; l < n->partition.last; l++)
-		if (n->wgrad_layouts[l] != WGRAD_AUTO && n->local.layer[l].in == mine->in &&
-		    n->local.layer[l].out == mine->out)
-			return &n->wgrad_layouts[l];
-	return NULL;
-}
-
 /* The layout, if it needs no measurement; otherwise WGRAD_AUTO. */
 static enum wgrad_layout gemm_tuning_fixed_layout(const struct network *n, size_t layer)
 {
-	const enum wgrad_layout *like;
+	const struct model_layer *mine = &n->local.layer[layer];
 
 	if (n->setup->weight_gradient != WGRAD_AUTO)
 		return n->setup->weight_gradient;
@@ -276,27 +254,28 @@ static enum wgrad_layout gemm_tuning_fixed_layout(const struct network *n, size_
 	/* The CPU's BLAS copies its operands in any case. */
 	if (n->stream->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
 		return WGRAD_DIRECT;
-	like = gemm_tuning_wgrad_tuned_like(n, layer);
-	return like ? *like : WGRAD_AUTO;
-}
-
-static bool gemm_tuning_wgrad_used_by_others(const struct network *n, size_t layer)
-{
+	/* The layout of an earlier layer of the same shape. */
 	for (size_t l = n->partition.first; l < n->partition.last; l++)
-		if (l != layer && n->wgrad_layouts[l] == WGRAD_TRANSPOSED &&
-		    network_transposed_buffer(n, l) == network_transposed_buffer(n, layer))
-			return true;
-	return false;
+		if (n->wgrad_layouts[l] != WGRAD_AUTO && n->local.layer[l].in == mine->in &&
+		    n->local.layer[l].out == mine->out)
+			return n->wgrad_layouts[l];
+	return WGRAD_AUTO;
 }
 
 static void gemm_tuning_set_layout(struct network *n, size_t layer, enum wgrad_layout layout)
 {
+	void **buffer = gemm_tuning_wgrad_buffer_of(n, layer);
+
 	n->wgrad_layouts[layer] = layout;
-	if (layout == WGRAD_DIRECT && *gemm_tuning_wgrad_buffer_of(n, layer) &&
-	    !gemm_tuning_wgrad_used_by_others(n, layer)) {
-		arena_free(n->arena, *gemm_tuning_wgrad_buffer_of(n, layer));
-		*gemm_tuning_wgrad_buffer_of(n, layer) = NULL;
-	}
+	if (layout != WGRAD_DIRECT)
+		return;
+	/* Frees the buffer unless another layer uses it. */
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		if (n->wgrad_layouts[l] == WGRAD_TRANSPOSED &&
+		    gemm_tuning_wgrad_buffer_of(n, l) == buffer)
+			return;
+	arena_free(n->arena, *buffer);
+	*buffer = NULL;
 }
 
 enum status gemm_tuning_tune_wgrad_layout(struct network *n, size_t layer, void *dy, const void *y,

@@ -18,25 +18,10 @@ struct image_inner {
 };
 #define PROJECTION IMAGE_MAX_UNITS
 
-static double *image_reference_parameters(const struct mlp_reference *ref, size_t l, size_t tensor)
-{
-	return ref->parameters + ref->model.layer[l].tensor[tensor].first;
-}
-
-static double *image_reference_gradients(const struct mlp_reference *ref, size_t l, size_t tensor)
-{
-	return ref->gradients + ref->model.layer[l].tensor[tensor].first;
-}
-
 static uint64_t image_reference_elements_of(const struct mlp_reference *ref,
 					    const struct image_unit *u)
 {
 	return ref->setup->batch * image_model_unit_width(u);
-}
-
-static double *image_reference_zero_vector(uint64_t count)
-{
-	return xcalloc(count, sizeof(double));
 }
 
 /* Element of the image that tap `tap` of output pixel (p, q) reads; -1: padding. */
@@ -55,34 +40,27 @@ static uint64_t image_reference_unit_pixels(const struct image_unit *u)
 	return (uint64_t)u->out_side * u->out_side;
 }
 
-/* One output pixel of one image. */
-static void image_reference_convolve_pixel(const struct image_unit *u, const double *image,
-					   const double *weights, unsigned p, unsigned q,
-					   double *sums)
-{
-	unsigned depth = u->depthwise ? 1 : u->channels, taps = u->kernel * u->kernel;
-
-	for (unsigned tap = 0; tap < taps; tap++) {
-		int64_t at = image_reference_pixel_at(u, p, q, tap);
-
-		for (unsigned f = 0; at >= 0 && f < u->filters; f++)
-			sums[f] += values_dot(image + at + (u->depthwise ? f : 0),
-					      weights + ((uint64_t)f * taps + tap) * depth, depth);
-	}
-}
-
 static void image_reference_convolve(const struct mlp_reference *ref, size_t l,
 				     const struct image_unit *u, const double *x, double *z)
 {
-	const double *w = image_reference_parameters(ref, l, u->tensor);
-	uint64_t in = (uint64_t)u->side * u->side * u->channels;
+	const double *w = model_reference_parameters(ref, l, u->tensor);
+	uint64_t in = (uint64_t)u->side * u->side * u->channels,
+		 pixels = image_reference_unit_pixels(u);
+	unsigned depth = u->depthwise ? 1 : u->channels, taps = u->kernel * u->kernel;
 
 	IN_PARALLEL
-	for (uint64_t i = 0; i < ref->setup->batch * image_reference_unit_pixels(u); i++)
-		image_reference_convolve_pixel(u, x + i / image_reference_unit_pixels(u) * in, w,
-					       (unsigned)(i % image_reference_unit_pixels(u) /
-							  u->out_side),
-					       (unsigned)(i % u->out_side), z + i * u->filters);
+	for (uint64_t i = 0; i < ref->setup->batch * pixels; i++)
+		for (unsigned tap = 0; tap < taps; tap++) {
+			int64_t at =
+				image_reference_pixel_at(u, (unsigned)(i % pixels / u->out_side),
+							 (unsigned)(i % u->out_side), tap);
+
+			for (unsigned f = 0; at >= 0 && f < u->filters; f++)
+				z[i * u->filters + f] +=
+					values_dot(x + i / pixels * in + at +
+							   (u->depthwise ? f : 0),
+						   w + ((uint64_t)f * taps + tap) * depth, depth);
+		}
 }
 
 /* dw = gradient of one filter. */
@@ -132,8 +110,8 @@ static void image_reference_convolve_backward(const struct mlp_reference *ref, s
 					      const double *dz, double *dx)
 {
 	uint64_t in = (uint64_t)u->side * u->side * u->channels;
-	double *dw = image_reference_gradients(ref, l, u->tensor),
-	       *w = image_reference_parameters(ref, l, u->tensor);
+	double *dw = model_reference_gradients(ref, l, u->tensor),
+	       *w = model_reference_parameters(ref, l, u->tensor);
 
 	IN_PARALLEL
 	for (unsigned f = 0; f < u->filters; f++)
@@ -180,8 +158,8 @@ static struct channel image_reference_channel_of(const struct mlp_reference *ref
 static void image_reference_batch_norm(const struct mlp_reference *ref, size_t l,
 				       const struct image_unit *u, const double *z, double *y)
 {
-	const double *scale = image_reference_parameters(ref, l, u->tensor + 1),
-		     *shift = image_reference_parameters(ref, l, u->tensor + 2);
+	const double *scale = model_reference_parameters(ref, l, u->tensor + 1),
+		     *shift = model_reference_parameters(ref, l, u->tensor + 2);
 	uint64_t groups = ref->setup->batch / image_reference_rows_together(ref->setup);
 
 	IN_PARALLEL
@@ -201,9 +179,9 @@ static void image_reference_batch_norm_backward(const struct mlp_reference *ref,
 						const struct image_unit *u, const double *z,
 						double *dy)
 {
-	const double *scale = image_reference_parameters(ref, l, u->tensor + 1);
-	double *dscale = image_reference_gradients(ref, l, u->tensor + 1),
-	       *dshift = image_reference_gradients(ref, l, u->tensor + 2);
+	const double *scale = model_reference_parameters(ref, l, u->tensor + 1);
+	double *dscale = model_reference_gradients(ref, l, u->tensor + 1),
+	       *dshift = model_reference_gradients(ref, l, u->tensor + 2);
 	uint64_t groups = ref->setup->batch / image_reference_rows_together(ref->setup);
 
 	IN_PARALLEL
@@ -318,24 +296,16 @@ static uint64_t image_reference_chosen_of(const struct image_layer *image, uint6
 	return image_reference_element_of(image, &w, best);
 }
 
-static double image_reference_window_average(const struct image_layer *image,
-					     const struct window *w, const double *x)
-{
-	double sum = 0;
-
-	for (unsigned k = 0; k < w->height * w->width; k++)
-		sum += x[image_reference_element_of(image, w, k)];
-	return sum / (w->height * w->width);
-}
-
 static void image_reference_pool(const struct mlp_reference *ref, const struct image_layer *image,
 				 const double *x, double *y)
 {
 	for (uint64_t i = 0; i < image_reference_pooled_elements(ref, image); i++) {
 		struct window w = image_reference_window_of(image, i);
+		unsigned size = w.height * w.width;
 
-		y[i] = image->pool.average ? image_reference_window_average(image, &w, x)
-					   : x[image_reference_chosen_of(image, i, x)];
+		y[i] = image->pool.average ? 0 : x[image_reference_chosen_of(image, i, x)];
+		for (unsigned k = 0; k < size && image->pool.average; k++)
+			y[i] += x[image_reference_element_of(image, &w, k)] / size;
 	}
 }
 
@@ -343,14 +313,14 @@ static void image_reference_forward_unit(struct mlp_reference *ref, size_t l,
 					 const struct image_unit *u, struct image_inner *in,
 					 size_t index, const double *x)
 {
-	double *z = in->z[index] = image_reference_zero_vector(image_reference_elements_of(ref, u)),
-	       *y = in->y[index] = image_reference_zero_vector(image_reference_elements_of(ref, u));
+	double *z = in->z[index] = xcalloc(image_reference_elements_of(ref, u), sizeof(double)),
+	       *y = in->y[index] = xcalloc(image_reference_elements_of(ref, u), sizeof(double));
 
 	image_reference_convolve(ref, l, u, x, z);
 	if (u->norm)
 		image_reference_batch_norm(ref, l, u, z, y);
 	else {
-		const double *bias = image_reference_parameters(ref, l, u->tensor + 1);
+		const double *bias = model_reference_parameters(ref, l, u->tensor + 1);
 
 		for (uint64_t i = 0; i < image_reference_elements_of(ref, u); i++)
 			y[i] = z[i] + bias[i % u->filters];
@@ -419,7 +389,7 @@ static void image_reference_backward_unit(const struct mlp_reference *ref, size_
 	if (u->norm)
 		image_reference_batch_norm_backward(ref, l, u, in->z[index], dy);
 	else {
-		double *dbias = image_reference_gradients(ref, l, u->tensor + 1);
+		double *dbias = model_reference_gradients(ref, l, u->tensor + 1);
 
 		memset(dbias, 0, u->filters * sizeof(*dbias));
 		for (uint64_t i = 0; i < image_reference_elements_of(ref, u); i++)
@@ -441,7 +411,7 @@ static void image_reference_backward_shortcut(const struct mlp_reference *ref, s
 			dx[i] += dy[i];
 		return;
 	}
-	own = image_reference_zero_vector(count);
+	own = xcalloc(count, sizeof(double));
 	memcpy(own, dy, count * sizeof(*own));
 	image_reference_backward_unit(ref, l, &in->image.projection, in, PROJECTION,
 				      ref->activations[l], own, dx);
@@ -458,7 +428,7 @@ void image_reference_backward(struct mlp_reference *ref, size_t l, const double 
 	image_reference_compute_inner(ref, l, &in);
 	out = in.y[in.image.units - 1];
 	count = image_reference_elements_of(ref, image_model_last(&in.image));
-	d = image_reference_zero_vector(count);
+	d = xcalloc(count, sizeof(double));
 	if (in.image.pool.window) {
 		for (uint64_t i = 0; i < image_reference_pooled_elements(ref, &in.image); i++) {
 			struct window w = image_reference_window_of(&in.image, i);
@@ -477,8 +447,8 @@ void image_reference_backward(struct mlp_reference *ref, size_t l, const double 
 	}
 	for (size_t u = in.image.units; u-- > 0;) {
 		double *next =
-			u > 0 ? image_reference_zero_vector(
-					image_reference_elements_of(ref, &in.image.unit[u - 1]))
+			u > 0 ? xcalloc(image_reference_elements_of(ref, &in.image.unit[u - 1]),
+					sizeof(double))
 			      : NULL;
 
 		image_reference_backward_unit(ref, l, &in.image.unit[u], &in, u,

@@ -9,15 +9,6 @@
 #include "kernels/generator.h"
 #include "suites/training/models/reference/values.h"
 
-static double model_reference_generated(const struct setup *setup, enum setup_tensor tensor,
-					size_t layer, uint64_t index, enum precision precision)
-{
-	double value = setup_scale(setup, tensor, layer) *
-		       generator_uniform(setup_seed(setup, tensor, layer), index);
-
-	return value_round(value, precision);
-}
-
 static void model_reference_fill_tensor(struct mlp_reference *ref, size_t l, size_t t)
 {
 	const struct model_tensor *tensor = &ref->model.layer[l].tensor[t];
@@ -56,7 +47,10 @@ void model_reference_open(struct mlp_reference *ref, const struct setup *setup)
 	IN_PARALLEL
 	for (uint64_t i = 0; i < inputs; i++)
 		ref->activations[0][i] =
-			model_reference_generated(setup, TENSOR_INPUT, 0, i, setup->precision);
+			value_round(setup_scale(setup, TENSOR_INPUT, 0) *
+					    generator_uniform(setup_seed(setup, TENSOR_INPUT, 0),
+							      i),
+				    setup->precision);
 	for (uint64_t r = 0; r < setup->batch; r++)
 		ref->labels[r] = setup_label(setup, r);
 }
@@ -79,20 +73,6 @@ struct squares {
 	double all, flipped;
 };
 
-static void model_reference_cut_row(double *y, uint64_t width, const unsigned char *mask,
-				    struct squares *squares)
-{
-	for (uint64_t o = 0; o < width; o++) {
-		bool positive = y[o] > 0, passes = mask ? mask[o] : positive;
-
-		squares->all += y[o] * y[o];
-		if (passes != positive)
-			squares->flipped += y[o] * y[o];
-		if (!passes)
-			y[o] = 0;
-	}
-}
-
 static void model_reference_forward_row(struct mlp_reference *ref, size_t l, uint64_t row,
 					const unsigned char *mask, struct squares *squares)
 {
@@ -101,11 +81,17 @@ static void model_reference_forward_row(struct mlp_reference *ref, size_t l, uin
 	double *y = ref->activations[l + 1] + row * layer->out;
 
 	for (uint64_t o = 0; o < layer->out; o++)
-		y[o] = ref->parameters[layer->bias + o] +
+		y[o] = model_reference_parameters(ref, l, LINEAR_BIAS)[o] +
 		       values_dot(x, ref->parameters + layer->weight + o * layer->in, layer->in);
-	if (l + 1 < ref->setup->layers)
-		model_reference_cut_row(y, layer->out, mask ? mask + row * layer->out : NULL,
-					squares);
+	for (uint64_t o = 0; o < layer->out && l + 1 < ref->setup->layers; o++) {
+		bool positive = y[o] > 0, passes = mask ? mask[row * layer->out + o] : positive;
+
+		squares->all += y[o] * y[o];
+		if (passes != positive)
+			squares->flipped += y[o] * y[o];
+		if (!passes)
+			y[o] = 0;
+	}
 }
 
 /* Replaces the logits of one row by their gradient and returns the row's loss. */
@@ -162,7 +148,7 @@ static void model_reference_backward_layer(struct mlp_reference *ref, size_t l, 
 				values_add_scaled(dw, d, ref->activations[l] + r * layer->in,
 						  layer->in);
 		}
-		ref->gradients[layer->bias + o] = sum;
+		model_reference_gradients(ref, l, LINEAR_BIAS)[o] = sum;
 	}
 	if (!dx)
 		return;

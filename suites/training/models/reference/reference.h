@@ -33,6 +33,18 @@ struct mlp_reference {
 	double mask_error;
 };
 
+/* Elements of a tensor of a layer. */
+static inline double *model_reference_parameters(const struct mlp_reference *ref, size_t l,
+						 size_t tensor)
+{
+	return ref->parameters + ref->model.layer[l].tensor[tensor].first;
+}
+static inline double *model_reference_gradients(const struct mlp_reference *ref, size_t l,
+						size_t tensor)
+{
+	return ref->gradients + ref->model.layer[l].tensor[tensor].first;
+}
+
 /* Sets parameters, input and labels from the setup's seed, rounded to the setup's precision. */
 void model_reference_open(struct mlp_reference *reference, const struct setup *setup);
 void model_reference_close(struct mlp_reference *reference);

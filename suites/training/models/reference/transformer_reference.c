@@ -9,22 +9,10 @@
 
 #define EPSILON 1e-5
 
-/* All tensors between x and y of one block, or of the head, which has only a norm. */
+/* All tensors between x and y of one block, in one allocation that begins with `norm1`. */
 struct block_inner {
 	double *norm1, *qkv, *p, *o, *middle, *norm2, *before, *after;
 };
-
-static double *transformer_reference_parameters(const struct mlp_reference *ref, size_t l,
-						size_t tensor)
-{
-	return ref->parameters + ref->model.layer[l].tensor[tensor].first;
-}
-
-static double *transformer_reference_gradients(const struct mlp_reference *ref, size_t l,
-					       size_t tensor)
-{
-	return ref->gradients + ref->model.layer[l].tensor[tensor].first;
-}
 
 static uint64_t transformer_reference_hidden_size(const struct mlp_reference *ref)
 {
@@ -54,8 +42,8 @@ static struct moments transformer_reference_moments_of(const double *x, uint64_t
 static void transformer_reference_norm(const struct mlp_reference *ref, size_t l, size_t gamma,
 				       const double *x, double *y)
 {
-	const double *scale = transformer_reference_parameters(ref, l, gamma),
-		     *shift = transformer_reference_parameters(ref, l, gamma + 1);
+	const double *scale = model_reference_parameters(ref, l, gamma),
+		     *shift = model_reference_parameters(ref, l, gamma + 1);
 	uint64_t h = transformer_reference_hidden_size(ref);
 
 	IN_PARALLEL
@@ -72,9 +60,9 @@ static void transformer_reference_norm_backward(const struct mlp_reference *ref,
 						size_t gamma, const double *x, const double *dy,
 						double *dx)
 {
-	double *dscale = transformer_reference_gradients(ref, l, gamma),
-	       *dshift = transformer_reference_gradients(ref, l, gamma + 1);
-	const double *scale = transformer_reference_parameters(ref, l, gamma);
+	double *dscale = model_reference_gradients(ref, l, gamma),
+	       *dshift = model_reference_gradients(ref, l, gamma + 1);
+	const double *scale = model_reference_parameters(ref, l, gamma);
 	uint64_t h = transformer_reference_hidden_size(ref);
 
 	memset(dscale, 0, h * sizeof(*dscale));
@@ -105,8 +93,8 @@ static void transformer_reference_linear(const struct mlp_reference *ref, size_t
 					 bool has_bias, const double *x, double *y, uint64_t in,
 					 uint64_t out)
 {
-	const double *w = transformer_reference_parameters(ref, l, weight);
-	const double *b = has_bias ? transformer_reference_parameters(ref, l, weight + 1) : NULL;
+	const double *w = model_reference_parameters(ref, l, weight);
+	const double *b = has_bias ? model_reference_parameters(ref, l, weight + 1) : NULL;
 
 	IN_PARALLEL
 	for (uint64_t r = 0; r < ref->setup->batch; r++)
@@ -120,9 +108,9 @@ static void transformer_reference_linear_backward(const struct mlp_reference *re
 						  const double *dy, double *dx, uint64_t in,
 						  uint64_t out)
 {
-	double *dw = transformer_reference_gradients(ref, l, weight),
-	       *db = has_bias ? transformer_reference_gradients(ref, l, weight + 1) : NULL;
-	const double *w = transformer_reference_parameters(ref, l, weight);
+	double *dw = model_reference_gradients(ref, l, weight),
+	       *db = has_bias ? model_reference_gradients(ref, l, weight + 1) : NULL;
+	const double *w = model_reference_parameters(ref, l, weight);
 	uint64_t rows = ref->setup->batch;
 
 	IN_PARALLEL
@@ -249,67 +237,33 @@ static double transformer_reference_gelu_derivative(double x)
 	return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * gelu_factor * (1 + 3 * 0.044715 * x * x);
 }
 
-static void transformer_reference_vector_add(double *to, const double *from, uint64_t count)
+/* Computes the tensors between x and y of a block; the caller frees in.norm1. */
+static struct block_inner transformer_reference_compute_inner(const struct mlp_reference *ref,
+							      size_t l, const double *x)
 {
-	values_add_scaled(to, 1, from, count);
-}
+	uint64_t h = transformer_reference_hidden_size(ref), count = ref->setup->batch * h,
+		 scores = ref->setup->batch * ref->setup->transformer.sequence *
+			  ref->setup->transformer.heads;
+	struct block_inner in = { .norm1 = xcalloc(15 * count + scores, sizeof(double)) };
 
-static struct block_inner transformer_reference_inner_of(const struct mlp_reference *ref)
-{
-	uint64_t h = transformer_reference_hidden_size(ref);
-
-	return (struct block_inner){
-		.norm1 = transformer_reference_rows_of(ref, h),
-		.qkv = transformer_reference_rows_of(ref, 3 * h),
-		.p = transformer_reference_rows_of(ref, ref->setup->transformer.sequence *
-								ref->setup->transformer.heads),
-		.o = transformer_reference_rows_of(ref, h),
-		.middle = transformer_reference_rows_of(ref, h),
-		.norm2 = transformer_reference_rows_of(ref, h),
-		.before = transformer_reference_rows_of(ref, 4 * h),
-		.after = transformer_reference_rows_of(ref, 4 * h)
-	};
-}
-
-static void transformer_reference_inner_release(struct block_inner *in)
-{
-	free(in->norm1);
-	free(in->qkv);
-	free(in->p);
-	free(in->o);
-	free(in->middle);
-	free(in->norm2);
-	free(in->before);
-	free(in->after);
-}
-
-static void transformer_reference_forward_inner(const struct mlp_reference *ref, size_t l,
-						const double *x, const struct block_inner *in)
-{
-	uint64_t h = transformer_reference_hidden_size(ref), count = ref->setup->batch * h;
-
-	transformer_reference_norm(ref, l, BLOCK_GAMMA1, x, in->norm1);
-	transformer_reference_linear(ref, l, BLOCK_QKV, true, in->norm1, in->qkv, h, 3 * h);
-	transformer_reference_attend(ref, in);
-	transformer_reference_linear(ref, l, BLOCK_OUT, true, in->o, in->middle, h, h);
-	transformer_reference_vector_add(in->middle, x, count);
-	transformer_reference_norm(ref, l, BLOCK_GAMMA2, in->middle, in->norm2);
-	transformer_reference_linear(ref, l, BLOCK_UP, true, in->norm2, in->before, h, 4 * h);
+	in.qkv = in.norm1 + count;
+	in.o = in.qkv + 3 * count;
+	in.middle = in.o + count;
+	in.norm2 = in.middle + count;
+	in.before = in.norm2 + count;
+	in.after = in.before + 4 * count;
+	in.p = in.after + 4 * count;
+	transformer_reference_norm(ref, l, BLOCK_GAMMA1, x, in.norm1);
+	transformer_reference_linear(ref, l, BLOCK_QKV, true, in.norm1, in.qkv, h, 3 * h);
+	transformer_reference_attend(ref, &in);
+	transformer_reference_linear(ref, l, BLOCK_OUT, true, in.o, in.middle, h, h);
+	values_add_scaled(in.middle, 1, x, count);
+	transformer_reference_norm(ref, l, BLOCK_GAMMA2, in.middle, in.norm2);
+	transformer_reference_linear(ref, l, BLOCK_UP, true, in.norm2, in.before, h, 4 * h);
 	IN_PARALLEL
 	for (uint64_t i = 0; i < 4 * count; i++)
-		in->after[i] = transformer_reference_gelu(in->before[i]);
-}
-
-static void transformer_reference_forward_block(const struct mlp_reference *ref, size_t l,
-						const double *x, double *y)
-{
-	struct block_inner in = transformer_reference_inner_of(ref);
-	uint64_t h = transformer_reference_hidden_size(ref);
-
-	transformer_reference_forward_inner(ref, l, x, &in);
-	transformer_reference_linear(ref, l, BLOCK_DOWN, true, in.after, y, 4 * h, h);
-	transformer_reference_vector_add(y, in.middle, ref->setup->batch * h);
-	transformer_reference_inner_release(&in);
+		in.after[i] = transformer_reference_gelu(in.before[i]);
+	return in;
 }
 
 static void transformer_reference_backward_block(const struct mlp_reference *ref, size_t l,
@@ -320,9 +274,8 @@ static void transformer_reference_backward_block(const struct mlp_reference *ref
 	       *narrow = transformer_reference_rows_of(ref, h),
 	       *dqkv = transformer_reference_rows_of(ref, 3 * h),
 	       *middle = transformer_reference_rows_of(ref, h);
-	struct block_inner in = transformer_reference_inner_of(ref);
+	struct block_inner in = transformer_reference_compute_inner(ref, l, x);
 
-	transformer_reference_forward_inner(ref, l, x, &in);
 	transformer_reference_linear_backward(ref, l, BLOCK_DOWN, true, in.after, dy, wide, 4 * h,
 					      h);
 	for (uint64_t i = 0; i < 4 * count; i++)
@@ -337,109 +290,86 @@ static void transformer_reference_backward_block(const struct mlp_reference *ref
 					      3 * h);
 	memcpy(dx, middle, count * sizeof(*dx));
 	transformer_reference_norm_backward(ref, l, BLOCK_GAMMA1, x, narrow, dx);
-	transformer_reference_inner_release(&in);
+	free(in.norm1);
 	free(wide);
 	free(narrow);
 	free(dqkv);
 	free(middle);
 }
 
-static void transformer_reference_embed(const struct mlp_reference *ref, double *y)
-{
-	uint64_t h = transformer_reference_hidden_size(ref),
-		 sequence = ref->setup->transformer.sequence;
-
-	for (uint64_t r = 0; r < ref->setup->batch; r++) {
-		uint64_t token = (uint64_t)setup_token(ref->setup, r);
-
-		memcpy(y + r * h,
-		       transformer_reference_parameters(ref, 0, EMBEDDING_TABLE) + token * h,
-		       h * sizeof(*y));
-		transformer_reference_vector_add(
-			y + r * h,
-			transformer_reference_parameters(ref, 0, EMBEDDING_POSITION) +
-				r % sequence * h,
-			h);
-	}
-}
-
-static void transformer_reference_embed_backward(const struct mlp_reference *ref, const double *dy)
-{
-	const struct model_layer *layer = &ref->model.layer[0];
-	uint64_t h = transformer_reference_hidden_size(ref),
-		 sequence = ref->setup->transformer.sequence;
-
-	for (size_t t = 0; t < layer->tensors; t++)
-		memset(transformer_reference_gradients(ref, 0, t), 0,
-		       layer->tensor[t].count * sizeof(double));
-	for (uint64_t r = 0; r < ref->setup->batch; r++) {
-		uint64_t token = (uint64_t)setup_token(ref->setup, r);
-
-		transformer_reference_vector_add(transformer_reference_gradients(ref, 0,
-										 EMBEDDING_TABLE) +
-							 token * h,
-						 dy + r * h, h);
-		transformer_reference_vector_add(
-			transformer_reference_gradients(ref, 0, EMBEDDING_POSITION) +
-				r % sequence * h,
-			dy + r * h, h);
-	}
-}
-
-static void transformer_reference_forward_head(const struct mlp_reference *ref, size_t l,
-					       const double *x, double *y)
-{
-	double *normed = transformer_reference_rows_of(ref, transformer_reference_hidden_size(ref));
-
-	transformer_reference_norm(ref, l, HEAD_GAMMA, x, normed);
-	transformer_reference_linear(ref, l, HEAD_WEIGHT, false, normed, y,
-				     transformer_reference_hidden_size(ref),
-				     ref->setup->transformer.vocabulary);
-	free(normed);
-}
-
-static void transformer_reference_backward_head(const struct mlp_reference *ref, size_t l,
-						const double *x, const double *dy, double *dx)
-{
-	double *normed = transformer_reference_rows_of(ref, transformer_reference_hidden_size(ref)),
-	       *narrow = transformer_reference_rows_of(ref, transformer_reference_hidden_size(ref));
-
-	transformer_reference_norm(ref, l, HEAD_GAMMA, x, normed);
-	transformer_reference_linear_backward(ref, l, HEAD_WEIGHT, false, normed, dy, narrow,
-					      transformer_reference_hidden_size(ref),
-					      ref->setup->transformer.vocabulary);
-	transformer_reference_norm_backward(ref, l, HEAD_GAMMA, x, narrow, dx);
-	free(normed);
-	free(narrow);
-}
-
 void transformer_reference_forward(struct mlp_reference *ref, size_t l)
 {
-	double *x = ref->activations[l], *y = ref->activations[l + 1];
+	double *x = ref->activations[l], *y = ref->activations[l + 1], *normed;
+	uint64_t h = transformer_reference_hidden_size(ref);
+	struct block_inner in;
 
 	switch (ref->model.layer[l].kind) {
 	case LAYER_EMBEDDING:
-		transformer_reference_embed(ref, y);
+		for (uint64_t r = 0; r < ref->setup->batch; r++) {
+			uint64_t token = (uint64_t)setup_token(ref->setup, r),
+				 position = r % ref->setup->transformer.sequence;
+
+			memcpy(y + r * h,
+			       model_reference_parameters(ref, l, EMBEDDING_TABLE) + token * h,
+			       h * sizeof(*y));
+			values_add_scaled(y + r * h, 1,
+					  model_reference_parameters(ref, l, EMBEDDING_POSITION) +
+						  position * h,
+					  h);
+		}
 		break;
 	case LAYER_HEAD:
-		transformer_reference_forward_head(ref, l, x, y);
+		normed = transformer_reference_rows_of(ref, h);
+		transformer_reference_norm(ref, l, HEAD_GAMMA, x, normed);
+		transformer_reference_linear(ref, l, HEAD_WEIGHT, false, normed, y, h,
+					     ref->setup->transformer.vocabulary);
+		free(normed);
 		break;
 	default:
-		transformer_reference_forward_block(ref, l, x, y);
+		in = transformer_reference_compute_inner(ref, l, x);
+		transformer_reference_linear(ref, l, BLOCK_DOWN, true, in.after, y, 4 * h, h);
+		values_add_scaled(y, 1, in.middle, ref->setup->batch * h);
+		free(in.norm1);
 	}
 }
 
 void transformer_reference_backward(struct mlp_reference *ref, size_t l, const double *dy,
 				    double *dx)
 {
-	switch (ref->model.layer[l].kind) {
+	const struct model_layer *layer = &ref->model.layer[l];
+	uint64_t h = transformer_reference_hidden_size(ref);
+	const double *x = ref->activations[l];
+	double *normed, *narrow;
+
+	switch (layer->kind) {
 	case LAYER_EMBEDDING:
-		transformer_reference_embed_backward(ref, dy);
+		for (size_t t = 0; t < layer->tensors; t++)
+			memset(model_reference_gradients(ref, l, t), 0,
+			       layer->tensor[t].count * sizeof(double));
+		for (uint64_t r = 0; r < ref->setup->batch; r++) {
+			uint64_t token = (uint64_t)setup_token(ref->setup, r),
+				 position = r % ref->setup->transformer.sequence;
+
+			values_add_scaled(model_reference_gradients(ref, l, EMBEDDING_TABLE) +
+						  token * h,
+					  1, dy + r * h, h);
+			values_add_scaled(model_reference_gradients(ref, l, EMBEDDING_POSITION) +
+						  position * h,
+					  1, dy + r * h, h);
+		}
 		break;
 	case LAYER_HEAD:
-		transformer_reference_backward_head(ref, l, ref->activations[l], dy, dx);
+		normed = transformer_reference_rows_of(ref, h);
+		narrow = transformer_reference_rows_of(ref, h);
+		transformer_reference_norm(ref, l, HEAD_GAMMA, x, normed);
+		transformer_reference_linear_backward(ref, l, HEAD_WEIGHT, false, normed, dy,
+						      narrow, h,
+						      ref->setup->transformer.vocabulary);
+		transformer_reference_norm_backward(ref, l, HEAD_GAMMA, x, narrow, dx);
+		free(normed);
+		free(narrow);
 		break;
 	default:
-		transformer_reference_backward_block(ref, l, ref->activations[l], dy, dx);
+		transformer_reference_backward_block(ref, l, x, dy, dx);
 	}
 }

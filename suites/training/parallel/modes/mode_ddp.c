@@ -57,7 +57,7 @@ static void mode_ddp_zero_hold(const struct setup *setup, int rank, struct param
 
 	model_init(&model, setup);
 	h->count = data_parallel_buckets_make(setup, &model, buckets);
-	h->master = h->moments = h->elements / ranks;
+	h->master = h->elements / ranks;
 	h->gradients = whole ? h->elements : h->elements / ranks;
 	for (size_t i = 0; i < h->count; i++) {
 		uint64_t slice = buckets[i].count / ranks, compact = buckets[i].first / ranks;
@@ -67,8 +67,7 @@ static void mode_ddp_zero_hold(const struct setup *setup, int rank, struct param
 						     .count = slice,
 						     .weights = flat,
 						     .gradients = whole ? flat : compact,
-						     .master = compact,
-						     .moments = compact };
+						     .master = compact };
 	}
 }
 
@@ -242,15 +241,16 @@ static enum status ddp_update_buckets(struct trainer *t, struct error *err)
 		gemm_layer_update_begin(n, err);
 	for (size_t k = 0; k < ddp->count; k++) {
 		size_t i = zero ? ddp->count - 1 - k : k;
+		uint64_t first = ddp->buckets[i].first;
+		/* Every rank has all parameters, in the flat order. */
+		const struct shard_range whole = { first, ddp->buckets[i].count, first, first,
+						   first };
 
 		ddp_wait_reduced(t, i, err);
 		n->update_blocks = i + 1 < ddp->count ? ddp->blocks : 0;
 		timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, i);
-		if (updates && zero)
-			gemm_layer_update_shard_range(n, i, err);
-		else if (updates)
-			gemm_layer_update_range(n, ddp->buckets[i].first, ddp->buckets[i].count,
-						err);
+		if (updates)
+			gemm_layer_update_range(n, zero ? &n->shard.ranges[i] : &whole, err);
 		timeline_end(t, STREAM_COMPUTE);
 		if (zero && trainer_does(t, STEP_GATHER))
 			mode_ddp_zero_gather_bucket(t, i, err);

@@ -37,7 +37,7 @@ static void dp_naive_hold(const struct setup *setup, int rank, struct parameter_
 	(void)setup;
 	if (rank == 0)
 		return;
-	h->master = h->moments = 0;
+	h->master = 0;
 	h->count = 0;
 	h->receives_weights = true;
 }

@@ -39,7 +39,7 @@ static void zero3_hold(const struct setup *setup, int rank, struct parameter_sha
 	struct model model;
 
 	model_init(&model, setup);
-	h->gradients = h->master = h->moments = h->elements / ranks;
+	h->gradients = h->master = h->elements / ranks;
 	h->weights = setup_has_master(setup) ? 0 : h->master;
 	h->count = setup->layers;
 	for (size_t l = 0; l < setup->layers; l++) {
@@ -50,8 +50,7 @@ static void zero3_hold(const struct setup *setup, int rank, struct parameter_sha
 						     .count = slice,
 						     .weights = at,
 						     .gradients = at,
-						     .master = at,
-						     .moments = at };
+						     .master = at };
 	}
 }
 
@@ -253,22 +252,6 @@ static void zero3_backward_layer(struct trainer *t, size_t l, void *dy, void *dx
 		timeline_collective(t, &reduce, err);
 }
 
-/* In the order in which the next forward gathers the layers. */
-static enum status zero3_update(struct trainer *t, struct error *err)
-{
-	const struct zero3 *z = t->state;
-
-	trainer_decide_scale(t, err);
-	gemm_layer_update_begin(&t->network, err);
-	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
-	for (size_t l = 0; l < t->setup->layers; l++) {
-		gemm_layer_update_shard_range(&t->network, l, err);
-		trainer_record(t, z->updated[l], err);
-	}
-	timeline_end(t, STREAM_COMPUTE);
-	return err->status;
-}
-
 static enum status zero3_enqueue(struct trainer *t, struct error *err)
 {
 	const struct zero3 *z = t->state;
@@ -284,7 +267,18 @@ static enum status zero3_enqueue(struct trainer *t, struct error *err)
 	}
 	for (int b = 0; b < BUFFERS; b++)
 		trainer_wait(t, z->reduced[b], err);
-	return trainer_does(t, STEP_UPDATE) ? zero3_update(t, err) : err->status;
+	if (!trainer_does(t, STEP_UPDATE))
+		return err->status;
+	trainer_decide_scale(t, err);
+	gemm_layer_update_begin(n, err);
+	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
+	/* In the order in which the next forward gathers the layers. */
+	for (size_t l = 0; l < t->setup->layers; l++) {
+		gemm_layer_update_range(n, &n->shard.ranges[l], err);
+		trainer_record(t, z->updated[l], err);
+	}
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
 }
 
 static unsigned zero3_commands(const struct trainer *t)

@@ -73,17 +73,6 @@ void connection_cache_close(struct connection_cache *cache)
 	free(cache);
 }
 
-static struct cached_comm *connection_cache_find_comm(struct connection_cache *cache,
-						      const struct rank_team *team,
-						      enum transport asked)
-{
-	for (size_t i = 0; i < cache->count; i++)
-		if (cache->comms[i].world == team->world->id && cache->comms[i].asked == asked &&
-		    cache->comms[i].multiprocessors == team->multiprocessors)
-			return &cache->comms[i];
-	return NULL;
-}
-
 /*
  * In a failed case with fewer ranks, a rank may have marked its communicator for closing: then all
  * ranks close theirs. Ranks of a small world are also in larger ones, and closing may wait for the
@@ -92,9 +81,14 @@ static struct cached_comm *connection_cache_find_comm(struct connection_cache *c
 static void connection_cache_take_comm(struct connection_cache *cache, struct rank_team *team,
 				       enum transport asked)
 {
-	struct cached_comm *comm = connection_cache_find_comm(cache, team, asked);
-	bool mine = comm && !comm->aside;
+	struct cached_comm *comm = NULL;
+	bool mine;
 
+	for (size_t i = 0; i < cache->count && !comm; i++)
+		if (cache->comms[i].world == team->world->id && cache->comms[i].asked == asked &&
+		    cache->comms[i].multiprocessors == team->multiprocessors)
+			comm = &cache->comms[i];
+	mine = comm && !comm->aside;
 	if (world_sum(team->world, mine) < team->world->size) {
 		if (comm)
 			connection_cache_close_comm(cache, comm);
@@ -129,18 +123,6 @@ enum status connection_cache_team_open(struct connection_cache *cache, struct ra
 	return rank_team_open_rest(team, transport, err);
 }
 
-/* Removes a communicator from the team; both neighbours may share it. */
-static void connection_cache_take_from(struct rank_team *team)
-{
-	struct communicator **edges[] = { &team->previous_gradients, &team->next_gradients,
-					  &team->previous, &team->next };
-
-	for (size_t i = 0; i < ARRAY_SIZE(edges); i++)
-		if (*edges[i] == team->all)
-			*edges[i] = NULL;
-	team->all = NULL;
-}
-
 void connection_cache_keep_team(struct connection_cache *cache, struct rank_team *team)
 {
 	/*
@@ -148,13 +130,20 @@ void connection_cache_keep_team(struct connection_cache *cache, struct rank_team
 	 * large one.
 	 */
 	if (team->all && world_sum(team->world, cache->count < KEPT_MOST) == team->world->size) {
+		struct communicator **edges[] = { &team->previous_gradients, &team->next_gradients,
+						  &team->previous, &team->next };
+
 		cache->comms[cache->count++] =
 			(struct cached_comm){ .all = team->all,
 					      .world = team->world->id,
 					      .asked = cache->asked,
 					      .multiprocessors = team->multiprocessors,
 					      .bytes = team->communicator_bytes };
-		connection_cache_take_from(team);
+		/* Removes a communicator from the team; both neighbours may share it. */
+		for (size_t i = 0; i < ARRAY_SIZE(edges); i++)
+			if (*edges[i] == team->all)
+				*edges[i] = NULL;
+		team->all = NULL;
 	}
 	memcpy(cache->streams, team->streams, sizeof(cache->streams));
 	cache->tuning_cache = team->tuning_cache;

@@ -164,31 +164,28 @@ enum status rank_team_synchronize(struct rank_team *team, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status rank_team_move_piece(struct rank_team *team, int source, const void *from,
-					void *to, uint64_t bytes, struct error *err)
-{
-	struct stream *stream = team->streams[STREAM_COMPUTE];
-
-	if (team->world->rank == source && source == 0)
-		return backend_copy(stream, to, from, bytes, err);
-	if (team->world->rank == source)
-		return backend_send(team->all, stream, from, bytes, 0, err);
-	return backend_receive(team->all, stream, to, bytes, source, err);
-}
-
 enum status rank_team_collect(struct rank_team *team, int source, const void *from, void *to,
 			      uint64_t bytes, struct error *err)
 {
+	struct stream *stream = team->streams[STREAM_COMPUTE];
+
 	if (team->world->rank != source && team->world->rank != 0)
 		return STATUS_OK;
-	for (uint64_t done = 0; done < bytes; done += PIECE_BYTES) {
+	for (uint64_t done = 0; done < bytes && err->status == STATUS_OK; done += PIECE_BYTES) {
 		uint64_t piece = bytes - done < PIECE_BYTES ? bytes - done : PIECE_BYTES;
+		const char *sent = (const char *)from + done;
+		char *received = (char *)to + done;
 
-		if (rank_team_move_piece(team, source, (const char *)from + done, (char *)to + done,
-					 piece, err) != STATUS_OK)
-			return err->status;
+		if (team->world->rank == source && source == 0)
+			backend_copy(stream, received, sent, piece, err);
+		else if (team->world->rank == source)
+			backend_send(team->all, stream, sent, piece, 0, err);
+		else
+			backend_receive(team->all, stream, received, piece, source, err);
 	}
-	return backend_stream_synchronize(team->streams[STREAM_COMPUTE], err);
+	if (err->status != STATUS_OK)
+		return err->status;
+	return backend_stream_synchronize(stream, err);
 }
 
 enum status rank_team_fetch(struct rank_team *team, void *to, const void *from, uint64_t bytes,
@@ -298,19 +295,6 @@ enum status rank_team_open_grid(struct rank_team *team, const struct setup *setu
 		       : STATUS_OK;
 }
 
-/* With two ranks in total, the communicator of all ranks is their edge. */
-static bool rank_team_groups_pair_up(struct rank_team *team, const struct setup *setup)
-{
-	if (model_setup_grid_of(setup).pipeline != 2 || team->world->size != 2 ||
-	    team->edges != team->transport)
-		return false;
-	if (team->world->rank == 0)
-		team->next = team->all;
-	else
-		team->previous = team->all;
-	return true;
-}
-
 /* Opens the edges between stages low and low + 1, for all even or all odd `low`. */
 static enum status rank_team_groups_open_pairs(struct rank_team *team, const struct setup *setup,
 					       int odd, struct communicator **up,
@@ -387,9 +371,12 @@ static enum status rank_team_groups_open_edges(struct rank_team *team, const str
 	     back = team->previous_gradients != team->previous ||
 		    team->next_gradients != team->next;
 
-	if (!open && !rank_team_groups_pair_up(team, setup) &&
-	    rank_team_groups_open_all_pairs(team, setup, &team->previous, &team->next, err) !=
-		    STATUS_OK)
+	/* With two ranks in total, the communicator of all ranks is their edge. */
+	if (!open && model_setup_grid_of(setup).pipeline == 2 && team->world->size == 2 &&
+	    team->edges == team->transport)
+		*(team->world->rank == 0 ? &team->next : &team->previous) = team->all;
+	else if (!open && rank_team_groups_open_all_pairs(team, setup, &team->previous, &team->next,
+							  err) != STATUS_OK)
 		return err->status;
 	if (bidirectional && !(open && back))
 		return rank_team_groups_open_all_pairs(team, setup, &team->previous_gradients,

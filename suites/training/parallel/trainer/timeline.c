@@ -120,16 +120,6 @@ enum status timeline_collective(struct trainer *t, const struct step_collective 
 						   : err->status;
 }
 
-static void timeline_line_release(struct timeline *line)
-{
-	for (size_t i = 0; i < line->count; i++) {
-		backend_event_destroy(line->spans[i].start);
-		backend_event_destroy(line->spans[i].end);
-	}
-	backend_event_destroy(line->base);
-	free(line->spans);
-}
-
 static enum status trainer_timeline_set_base(struct trainer *t, struct timeline *line,
 					     struct error *err)
 {
@@ -215,26 +205,6 @@ static struct timeline_row *timeline_row_of(struct case_result *c, int rank, con
 	return row;
 }
 
-static void timeline_put_spans(struct case_result *c, const struct trainer *t, int rank,
-			       const struct timed_span *spans, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct timeline_row *row =
-			timeline_row_of(c, rank, timeline_stream_name(t, spans[i].stream),
-					kind_names[spans[i].kind]);
-
-		timeline_add_span_end(row, spans[i].index);
-		timeline_add_span_end(row, (double)spans[i].start);
-		timeline_add_span_end(row, (double)spans[i].end);
-	}
-}
-
-static bool trainer_timeline_lies_in(const struct timed_span *inner, const struct timed_span *outer)
-{
-	return outer->stream == STREAM_COMPUTE && kind_computes[outer->kind] &&
-	       inner->start >= outer->start && inner->end <= outer->end;
-}
-
 /* Computation time of the compute stream, without the sums over ranks during it. */
 static double timeline_computing_seconds(const struct timed_span *spans, size_t count)
 {
@@ -247,21 +217,12 @@ static double timeline_computing_seconds(const struct timed_span *spans, size_t 
 		if (spans[i].stream != STREAM_COMPUTE)
 			continue;
 		for (size_t k = 0; k < i && !kind_computes[spans[i].kind] && !inside; k++)
-			inside = trainer_timeline_lies_in(&spans[i], &spans[k]);
+			inside = spans[k].stream == STREAM_COMPUTE &&
+				 kind_computes[spans[k].kind] && spans[i].start >= spans[k].start &&
+				 spans[i].end <= spans[k].end;
 		sum += kind_computes[spans[i].kind] ? seconds : inside ? -seconds : 0;
 	}
 	return sum;
-}
-
-static void timeline_add_totals(struct timeline_totals *totals, int rank,
-				const struct timed_span *spans, size_t count, double *first,
-				double *last)
-{
-	totals->computing[rank] = timeline_computing_seconds(spans, count);
-	for (size_t i = 0; i < count; i++) {
-		*first = fmin(*first, (double)spans[i].start);
-		*last = fmax(*last, (double)spans[i].end);
-	}
 }
 
 /* Sends every rank's spans to every rank, a few at a time. */
@@ -285,8 +246,21 @@ static void timeline_share_spans(struct run *run, struct trainer *t, const struc
 				memcpy(spans + at, mine + at, piece * sizeof(*mine));
 			world_broadcast(world, rank, spans + at, piece * sizeof(*mine));
 		}
-		timeline_put_spans(run->result, t, rank, spans, count);
-		timeline_add_totals(totals, rank, spans, count, &first, &last);
+		for (size_t i = 0; i < count; i++) {
+			struct timeline_row *row =
+				timeline_row_of(run->result, rank,
+						timeline_stream_name(t, spans[i].stream),
+						kind_names[spans[i].kind]);
+
+			timeline_add_span_end(row, spans[i].index);
+			timeline_add_span_end(row, (double)spans[i].start);
+			timeline_add_span_end(row, (double)spans[i].end);
+		}
+		totals->computing[rank] = timeline_computing_seconds(spans, count);
+		for (size_t i = 0; i < count; i++) {
+			first = fmin(first, (double)spans[i].start);
+			last = fmax(last, (double)spans[i].end);
+		}
 		free(spans);
 	}
 	totals->step = last > first ? last - first : 0;
@@ -309,6 +283,11 @@ enum status timeline_record(struct run *run, struct trainer *t, struct timeline_
 	if (status == STATUS_OK)
 		timeline_share_spans(run, t, spans, line.count, totals);
 	free(spans);
-	timeline_line_release(&line);
+	for (size_t i = 0; i < line.count; i++) {
+		backend_event_destroy(line.spans[i].start);
+		backend_event_destroy(line.spans[i].end);
+	}
+	backend_event_destroy(line.base);
+	free(line.spans);
 	return status;
 }

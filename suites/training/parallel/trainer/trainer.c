@@ -10,18 +10,6 @@
 #include "suites/training/models/model.h"
 #include "suites/training/parallel/trainer/timeline.h"
 
-static void trainer_account_workspace(struct trainer *t)
-{
-	const struct device *device = t->team->device;
-
-	/* The host's streams keep the workspace of 16-bit products: other precisions need none. */
-	if (device->backend->gemm_workspace &&
-	    (!(device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) ||
-	     precision_bytes(t->setup->precision) == 2))
-		arena_account(&t->arena, MEMORY_WORKSPACE,
-			      device->backend->gemm_workspace(t->team->device));
-}
-
 /*
  * Runs one step without communication: loads every kernel and tunes every layer by timing. GEMMs
  * that overlap with collectives are tuned for the multiprocessors that the collectives leave.
@@ -47,8 +35,10 @@ static enum status trainer_tune(struct trainer *t, struct error *err)
 enum status trainer_open(struct trainer *t, const struct setup *setup, struct rank_team *team,
 			 struct error *err)
 {
+	struct device *device = team->device;
+
 	*t = (struct trainer){ .setup = setup, .mode = setup->mode, .team = team };
-	arena_init(&t->arena, team->device);
+	arena_init(&t->arena, device);
 	t->arena.source = team->memory;
 	if (rank_team_phase(team, "memory", err) != STATUS_OK)
 		return err->status;
@@ -62,7 +52,11 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct ra
 	trainer_tune(t, err);
 	if (rank_team_phase(team, "data", err) != STATUS_OK)
 		return err->status;
-	trainer_account_workspace(t);
+	/* The host's streams keep the workspace of 16-bit products: other precisions need none. */
+	if (device->backend->gemm_workspace &&
+	    (!(device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) ||
+	     precision_bytes(t->setup->precision) == 2))
+		arena_account(&t->arena, MEMORY_WORKSPACE, device->backend->gemm_workspace(device));
 	/* That step was local to each rank, so the loss scales may differ. */
 	t->scale_known = false;
 	trainer_reset(t, err);

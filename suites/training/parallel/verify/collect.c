@@ -133,20 +133,6 @@ static void verify_collect_activations(struct collection *c, const struct source
 	}
 }
 
-/* In modes with convolutional layers every rank has whole layers. */
-static void verify_collect_decisions(struct collection *c, const struct source *s,
-				     struct error *err)
-{
-	const struct trainer *t = c->trainer;
-
-	for (size_t d = 0; d < image_model_decisions(t->setup); d++) {
-		uint64_t width = image_model_decision_width(t->setup, d);
-
-		verify_collect_run(c, s->rank, t->network.images.record[d], c->decisions[d],
-				   s->partition.row * width, s->partition.rows * width, err);
-	}
-}
-
 /*
  * One tensor of a rank that has a part of it, group by group; for a whole tensor, the first rank's.
  */
@@ -195,15 +181,22 @@ enum status verify_collect_all(struct collection *c, struct error *err)
 {
 	struct world *world = c->trainer->team->world;
 	enum status status = STATUS_OK;
+	const struct trainer *t = c->trainer;
 
 	for (int rank = 0; rank < world->size && status == STATUS_OK; rank++) {
 		struct source s;
 
 		s.rank = rank;
-		model_parameter_shard_of(c->trainer->setup, rank, &s.partition, &s.shard);
-		model_init_partition(&s.local, c->trainer->setup, &s.partition);
+		model_parameter_shard_of(t->setup, rank, &s.partition, &s.shard);
+		model_init_partition(&s.local, t->setup, &s.partition);
 		verify_collect_activations(c, &s, err);
-		verify_collect_decisions(c, &s, err);
+		/* In modes with convolutional layers every rank has whole layers. */
+		for (size_t d = 0; d < image_model_decisions(t->setup); d++) {
+			uint64_t width = image_model_decision_width(t->setup, d);
+
+			verify_collect_run(c, s.rank, t->network.images.record[d], c->decisions[d],
+					   s.partition.row * width, s.partition.rows * width, err);
+		}
 		verify_collect_gradients(c, &s, err);
 		status = world_agree(world, err->status, err);
 	}

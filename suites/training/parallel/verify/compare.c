@@ -171,17 +171,6 @@ struct formula {
 	double correction1[UPDATES], correction2[UPDATES];
 };
 
-static struct formula verify_compare_formula_of(const struct setup *s)
-{
-	struct formula f = { .setup = s };
-
-	for (int t = 0; t < UPDATES; t++) {
-		f.correction1[t] = 1 - pow(s->beta1, t + 1);
-		f.correction2[t] = 1 - pow(s->beta2, t + 1);
-	}
-	return f;
-}
-
 /* PyTorch's formulas; the gradient is the same in both updates. */
 static double verify_compare_update_expected_weight(const struct formula *f, double weight,
 						    double gradient)
@@ -213,14 +202,6 @@ static double verify_compare_update_expected_weight(const struct formula *f, dou
 struct weights {
 	double *before, *gradients, *after, *stored;
 };
-
-static void verify_compare_update_weights_release(struct weights *w)
-{
-	free(w->before);
-	free(w->gradients);
-	free(w->after);
-	free(w->stored);
-}
 
 /* Allowed deviation of a parameter. */
 struct allowance {
@@ -280,10 +261,15 @@ static enum status verify_compare_update_weights(const struct setup *s, double s
 						 const struct weights *w, uint64_t count,
 						 struct error *err)
 {
-	struct formula formula = verify_compare_formula_of(s);
+	struct formula formula = { .setup = s };
 	struct allowance allowance = verify_compare_allowance_of(s);
-	uint64_t i = verify_compare_update_first_wrong(&formula, scale, w, count);
+	uint64_t i;
 
+	for (int t = 0; t < UPDATES; t++) {
+		formula.correction1[t] = 1 - pow(s->beta1, t + 1);
+		formula.correction2[t] = 1 - pow(s->beta2, t + 1);
+	}
+	i = verify_compare_update_first_wrong(&formula, scale, w, count);
 	if (i == count)
 		return STATUS_OK;
 	if (!verify_compare_is_updated(&formula, &allowance, scale, w, i))
@@ -362,8 +348,12 @@ enum status verify_compare_update(struct trainer *t, struct error *err)
 	/* After the gather: it must not have changed the data that were sent. */
 	for (size_t i = 0; i < count && err->status == STATUS_OK; i++)
 		verify_compare_update_range(t, scale, &ranges[i], &all[i], err);
-	for (size_t i = 0; i < count; i++)
-		verify_compare_update_weights_release(&all[i]);
+	for (size_t i = 0; i < count; i++) {
+		free(all[i].before);
+		free(all[i].gradients);
+		free(all[i].after);
+		free(all[i].stored);
+	}
 	free(all);
 	return world_agree(t->team->world, err->status, err);
 }

@@ -128,7 +128,7 @@ static enum status verify_fetch_mask(struct trainer *t, const void *activations,
 	return err->status;
 }
 
-/* Fetches the run's outputs inside convolutional layers; freed by verify_release_imposed(). */
+/* Fetches the run's outputs inside convolutional layers; freed by the caller. */
 static enum status verify_fetch_imposed(struct trainer *t, const struct collection *c,
 					struct mlp_reference *ref, struct error *err)
 {
@@ -142,12 +142,6 @@ static enum status verify_fetch_imposed(struct trainer *t, const struct collecti
 		verify_fetch(t->team, c->decisions[d], s->precision, count, values, err);
 	}
 	return err->status;
-}
-
-static void verify_release_imposed(struct mlp_reference *ref)
-{
-	for (size_t d = 0; d < IMAGE_MAX_DECISIONS; d++)
-		free((void *)ref->imposed[d]);
 }
 
 /* The reference imposes the run's decisions, so wrong decisions are detected only here. */
@@ -197,7 +191,8 @@ static enum status verify_against_reference(struct trainer *t, const struct coll
 		verify_judge_masks(&reference, &tolerance, check, err);
 	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
 		free(masks[l]);
-	verify_release_imposed(&reference);
+	for (size_t d = 0; d < IMAGE_MAX_DECISIONS; d++)
+		free((void *)reference.imposed[d]);
 	model_reference_close(&reference);
 	return err->status;
 }
@@ -336,18 +331,6 @@ struct verify_sums {
 	uint64_t shared_parameters, shared_gradients;
 };
 
-/* Checksum of this rank's memory that training changes. */
-static enum status verify_checksum_own(struct trainer *t, uint64_t *sum, struct error *err)
-{
-	const struct network *n = &t->network;
-	const struct parameter_shard *h = &n->shard;
-	bool masters = setup_has_master(t->setup) && h->master > 0;
-	size_t bytes = precision_bytes(masters ? setup_master(t->setup) : t->setup->precision);
-
-	return rank_team_checksum(t->team, masters ? n->master : n->weights,
-				  (masters ? h->master : h->weights) * bytes, sum, err);
-}
-
 /* Checksums of tensors that every tensor-parallel rank has whole. */
 static enum status verify_checksum_shared(struct trainer *t, const void *array, uint64_t *sum,
 					  struct error *err)
@@ -431,9 +414,14 @@ static enum status verify_sums_alike(const struct trainer *t, const struct verif
 
 enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)
 {
+	const struct parameter_shard *h = &t->network.shard;
+	bool masters = setup_has_master(t->setup) && h->master > 0;
+	size_t bytes = precision_bytes(masters ? setup_master(t->setup) : t->setup->precision);
 	struct verify_sums mine = { 0 }, *all;
 
-	if (verify_checksum_own(t, sum, err) == STATUS_OK)
+	/* Checksum of this rank's memory that training changes. */
+	if (rank_team_checksum(t->team, masters ? t->network.master : t->network.weights,
+			       (masters ? h->master : h->weights) * bytes, sum, err) == STATUS_OK)
 		verify_checksum(t, *sum, &mine, err);
 	if (world_agree(t->team->world, err->status, err) != STATUS_OK)
 		return err->status;
@@ -497,17 +485,6 @@ static enum status verify_trainer_trace(struct trainer *t, struct trace *out, st
 	return trainer_loss(t, &out->loss, err);
 }
 
-static enum status verify_recorded_steps_by_calls(struct trainer *t, unsigned steps,
-						  struct trace *out, struct error *err)
-{
-	trainer_reset(t, err);
-	t->network.by_host = true;
-	for (unsigned i = 0; i < steps; i++)
-		trainer_step(t, STEP_ALL, err);
-	t->network.by_host = false;
-	return err->status == STATUS_OK ? verify_trainer_trace(t, out, err) : err->status;
-}
-
 static enum status verify_recorded_steps_by_graph(struct trainer *t, unsigned steps,
 						  struct trace *out, struct error *err)
 {
@@ -530,7 +507,12 @@ enum status recorded_verify(struct trainer *t, unsigned steps, struct error *err
 	struct trace calls, graph;
 	enum status status = STATUS_OK;
 
-	if (verify_recorded_steps_by_calls(t, steps, &calls, err) != STATUS_OK ||
+	trainer_reset(t, err);
+	t->network.by_host = true;
+	for (unsigned i = 0; i < steps; i++)
+		trainer_step(t, STEP_ALL, err);
+	t->network.by_host = false;
+	if (err->status != STATUS_OK || verify_trainer_trace(t, &calls, err) != STATUS_OK ||
 	    verify_recorded_steps_by_graph(t, steps, &graph, err) != STATUS_OK)
 		return err->status;
 	if (calls.parameters != graph.parameters || calls.loss != graph.loss)
