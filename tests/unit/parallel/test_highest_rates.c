@@ -54,8 +54,8 @@ static void add_all_reduce(struct result *r, const char *transport, size_t ranks
 		add_parameter(c, "transport", transport, NAN);
 }
 
-/* b* = (n - 1) / n e F / (2 beta), d* = (n - 1) e F / (2 beta) for 400 TFLOP/s and 400 GB/s. */
-static void critical_sizes_follow_from_the_highest_rates(void **state)
+/* d* = (n - 1) e F / (2 beta) for 400 TFLOP/s and 400 GB/s. */
+static void critical_width_follows_from_the_highest_rates(void **state)
 {
 	struct setup s = { .ranks = 2, .precision = PRECISION_TF32 };
 	struct result r = { 0 };
@@ -77,17 +77,16 @@ static void critical_sizes_follow_from_the_highest_rates(void **state)
 	rates = parallel_derived_highest_rates_find(&r, "cuda:0", &s);
 	assert_true(rates.gemm == 400e12);
 	assert_float_equal(rates.bus, 400e9, 1);
-	assert_float_equal(parallel_derived_critical_batch(&s, &rates), 1000, 1e-6);
 	assert_float_equal(parallel_derived_critical_width(&s, &rates), 2000, 1e-6);
 	rates = parallel_derived_highest_rates_find(&r, "cuda:1", &s);
-	assert_true(isnan(rates.gemm) && isnan(parallel_derived_critical_batch(&s, &rates)));
+	assert_true(isnan(rates.gemm) && isnan(parallel_derived_critical_width(&s, &rates)));
 	result_release(&r);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(critical_sizes_follow_from_the_highest_rates),
+		cmocka_unit_test(critical_width_follows_from_the_highest_rates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
