@@ -32,26 +32,10 @@ bool file_write_all(int fd, const void *bytes, size_t count)
 	return true;
 }
 
-/*
- * Creates a new file in the folder of `path` with default permissions; mkostemp() alone would deny
- * access to other users.
- */
-static int file_open_temporary(const char *path, char **name)
-{
-	mode_t mask = umask(0);
-	int fd;
-
-	umask(mask);
-	*name = xasprintf("%s.XXXXXX", path);
-	fd = mkostemp(*name, O_CLOEXEC);
-	if (fd >= 0)
-		fchmod(fd, 0666 & ~mask);
-	return fd;
-}
-
 enum status file_output_open(struct file_output *o, const char *path, struct error *err)
 {
 	struct stat there;
+	mode_t mask;
 
 	*o = (struct file_output){ .fd = -1, .synced = true };
 	/* A device or a pipe is written to: never replace /dev/null by a file. */
@@ -63,7 +47,13 @@ enum status file_output_open(struct file_output *o, const char *path, struct err
 		if (lstat(path, &there) == 0 && S_ISLNK(there.st_mode))
 			o->path = realpath(path, NULL);
 		o->path = o->path ? o->path : xstrdup(path);
-		o->fd = file_open_temporary(o->path, &o->temporary);
+		o->temporary = xasprintf("%s.XXXXXX", o->path);
+		o->fd = mkostemp(o->temporary, O_CLOEXEC);
+		/* Default permissions: mkostemp() alone denies access to other users. */
+		mask = umask(0);
+		umask(mask);
+		if (o->fd >= 0)
+			fchmod(o->fd, 0666 & ~mask);
 	}
 	if (o->fd >= 0)
 		return STATUS_OK;
@@ -98,14 +88,21 @@ enum status file_output_close(struct file_output *o, struct error *err)
 	return failure->status;
 }
 
-enum status file_write(const char *path, const char *data, size_t length, struct error *err)
+static enum status file_write_once(const char *path, const char *data, size_t length, bool synced,
+				   struct error *err)
 {
 	struct file_output output;
 
 	if (file_output_open(&output, path, err) != STATUS_OK)
 		return STATUS_IO;
+	output.synced = synced;
 	file_output_add(&output, data, length);
 	return file_output_close(&output, err);
+}
+
+enum status file_write(const char *path, const char *data, size_t length, struct error *err)
+{
+	return file_write_once(path, data, length, true, err);
 }
 
 enum status file_publish(const char *path, const char *data, size_t length, struct error *err)
@@ -117,13 +114,7 @@ enum status file_publish(const char *path, const char *data, size_t length, stru
 
 enum status file_replace(const char *path, const char *data, size_t length, struct error *err)
 {
-	struct file_output output;
-
-	if (file_output_open(&output, path, err) != STATUS_OK)
-		return STATUS_IO;
-	output.synced = false;
-	file_output_add(&output, data, length);
-	return file_output_close(&output, err);
+	return file_write_once(path, data, length, false, err);
 }
 
 bool file_has_no_locks(const char *path)

@@ -24,20 +24,6 @@ size_t parallel_grain(uint64_t operations)
 					       : (size_t)THREAD_OPERATIONS;
 }
 
-static size_t parallel_thread_count(size_t count, size_t grain)
-{
-	cpu_set_t set;
-	size_t useful = grain ? count / grain : count, threads = 1;
-
-	if (sched_getaffinity(0, sizeof(set), &set) == 0)
-		threads = (size_t)CPU_COUNT(&set);
-	if (threads > MAX_THREADS)
-		threads = MAX_THREADS;
-	if (threads > useful)
-		threads = useful;
-	return threads ? threads : 1;
-}
-
 static void *parallel_run_range(void *argument)
 {
 	struct parallel_range *r = argument;
@@ -61,8 +47,15 @@ int parallel_thread_start(pthread_t *thread, void *(*run)(void *), void *context
 void parallel_for(size_t count, size_t grain, parallel_fn *fn, void *context)
 {
 	struct parallel_range ranges[MAX_THREADS];
-	size_t threads = parallel_thread_count(count, grain), begin = 0;
+	size_t useful = grain ? count / grain : count, threads = 1, begin = 0;
+	cpu_set_t set;
 
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		threads = (size_t)CPU_COUNT(&set);
+	if (threads > MAX_THREADS)
+		threads = MAX_THREADS;
+	if (threads > useful)
+		threads = useful ? useful : 1;
 	for (size_t i = 0; i < threads; i++) {
 		size_t length = count / threads + (i < count % threads);
 

@@ -44,6 +44,18 @@ double median_of(const double *values, size_t n)
 	return median;
 }
 
+double squares_about_mean(const double *values, size_t n, double *mean)
+{
+	double squares = 0;
+
+	*mean = 0;
+	for (size_t i = 0; i < n; i++)
+		*mean += values[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += (values[i] - *mean) * (values[i] - *mean);
+	return squares;
+}
+
 double root_sum_square(double a, double b)
 {
 	return sqrt(a * a + b * b);

@@ -20,6 +20,9 @@ double median_of_sorted(const double *sorted, size_t n);
 /* Median of `values` (unsorted, not modified). NaN if n == 0. */
 double median_of(const double *values, size_t n);
 
+/* Sum of squares about the mean, which becomes *mean. */
+double squares_about_mean(const double *values, size_t n, double *mean);
+
 /*
  * sqrt(a^2 + b^2), the half-width of a sum, for numbers far from overflow. hypot() would tie the
  * program to glibc 2.35, where it got a new version.

@@ -133,26 +133,18 @@ bool text_is_utf8(const char *bytes, size_t count)
 	return true;
 }
 
-/* Number of bytes at `s` that are an incomplete start of a character. */
-static size_t text_cut_character(const char *s)
-{
-	size_t length = 1;
-
-	if ((unsigned char)*s < 0xC2 || (unsigned char)*s > 0xF4)
-		return 0;
-	while (((unsigned char)s[length] & 0xC0) == 0x80)
-		length++;
-	return length;
-}
-
 void text_mend(char *s)
 {
 	char *to = s;
 
 	for (size_t left = strlen(s), n; left; s += n, left -= n) {
-		size_t whole = text_utf8_sequence(s, left), cut = whole ? 0 : text_cut_character(s);
+		size_t whole = text_utf8_sequence(s, left), cut = 0;
 		bool shown = whole && (*s == '\n' || *s == '\t' || !text_is_harmful(s, whole));
 
+		/* Bytes that are an incomplete start of a character. */
+		if (!whole && (unsigned char)*s >= 0xC2 && (unsigned char)*s <= 0xF4)
+			for (cut = 1; ((unsigned char)s[cut] & 0xC0) == 0x80;)
+				cut++;
 		n = whole ? whole : cut ? cut : 1;
 		if (shown)
 			memmove(to, s, n);

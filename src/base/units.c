@@ -340,24 +340,6 @@ double units_prefix(double value, const char *unit, const char **prefix)
 	return si_prefixes[best].factor;
 }
 
-/*
- * Digits after the decimal point for `significant` digits in total, after rounding; `value` is
- * finite.
- */
-static int units_decimals(double value, int significant)
-{
-	char rounded[32];
-	const char *exponent;
-	int leading;
-
-	if (value == 0)
-		return 0;
-	snprintf(rounded, sizeof(rounded), "%.*e", significant - 1, value);
-	exponent = strchr(rounded, 'e');
-	leading = exponent ? atoi(exponent + 1) : 0;
-	return leading >= significant ? 0 : significant - 1 - leading;
-}
-
 static char *units_format_digits(double value, const char *unit, int significant, char *out,
 				 size_t size)
 {
@@ -365,9 +347,18 @@ static char *units_format_digits(double value, const char *unit, int significant
 	double factor = units_prefix(value, unit, &prefix);
 	double shown = value / factor;
 	bool bare = !*unit || strcmp(unit, "1") == 0, binary = strcmp(unit, UNITS_BINARY) == 0;
-	int digits = binary && shown == floor(shown) ? 0 : units_decimals(shown, significant);
 	bool prefixed = binary || units_takes_prefix(unit);
+	char rounded[32];
+	const char *exponent;
+	int leading, digits = 0;
 
+	/* Digits after the decimal point for `significant` digits in total, after rounding. */
+	if (shown != 0 && !(binary && shown == floor(shown))) {
+		snprintf(rounded, sizeof(rounded), "%.*e", significant - 1, shown);
+		exponent = strchr(rounded, 'e');
+		leading = exponent ? atoi(exponent + 1) : 0;
+		digits = leading >= significant ? 0 : significant - 1 - leading;
+	}
 	unit = units_after_prefix(unit, factor);
 	if (isnan(value)) {
 		snprintf(out, size, "-");

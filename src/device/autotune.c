@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/stats.h"
 
 #define FINALISTS 8
 #define ROUNDS 3
@@ -133,12 +134,6 @@ static size_t autotune_choose_finalists(const struct tuning *c, size_t finalists
 	return count;
 }
 
-static double autotune_median_of_rounds(const double *x)
-{
-	return fmax(fmin(x[0], x[1]), fmin(fmax(x[0], x[1]), x[2]));
-}
-_Static_assert(ROUNDS == 3, "median_of_rounds");
-
 static enum status autotune_finals_rested(struct tuning *c, struct autotune_result *out,
 					  struct error *err)
 {
@@ -157,7 +152,7 @@ static enum status autotune_finals_rested(struct tuning *c, struct autotune_resu
 		}
 	}
 	for (size_t i = 0; i < count; i++)
-		medians[i] = autotune_median_of_rounds(times[i]);
+		medians[i] = median_of(times[i], ROUNDS);
 	best = autotune_best_of(medians, count);
 	out->best = finalists[best];
 	out->first = finalists[0];
@@ -177,18 +172,6 @@ struct finalist {
 static double autotune_mean_of(const struct finalist *f)
 {
 	return f->sum / f->turns;
-}
-
-static enum status autotune_take_turn(struct tuning *c, struct finalist *f, struct error *err)
-{
-	double each;
-
-	if (autotune_try(c, f->candidate, SETTLE_SECONDS, &each, err) != STATUS_OK ||
-	    autotune_try(c, f->candidate, TURN_SECONDS - SETTLE_SECONDS, &each, err) != STATUS_OK)
-		return err->status;
-	f->sum += each;
-	f->turns++;
-	return STATUS_OK;
 }
 
 static const struct finalist *autotune_leader_of(const struct finalist *finalists, size_t count)
@@ -217,22 +200,15 @@ static bool autotune_drop_slow(struct finalist *finalists, size_t count)
 	return left;
 }
 
-/* Number of finalists that leaves half of the time for second turns. */
-static size_t autotune_finalists_within(double seconds)
-{
-	double most = seconds / (1.5 * TURN_SECONDS);
-
-	return most < 2 ? 2 : most < FINALISTS ? (size_t)most : FINALISTS;
-}
-
 /* The order of turns alternates, so that slow drift affects all candidates equally. */
 static enum status autotune_finals_sustained(struct tuning *c, struct autotune_result *out,
 					     struct error *err)
 {
-	size_t chosen[FINALISTS];
-	size_t count =
-		autotune_choose_finalists(c, chosen,
-					  autotune_finalists_within(c->end - clock_seconds()));
+	/* A number of finalists that leaves half of the time for second turns. */
+	double most = (c->end - clock_seconds()) / (1.5 * TURN_SECONDS), each;
+	size_t chosen[FINALISTS],
+		count = autotune_choose_finalists(c, chosen,
+						  (size_t)fmin(fmax(most, 2), FINALISTS));
 	struct finalist finalists[FINALISTS] = { 0 };
 	const struct finalist *leader;
 	bool left = true;
@@ -243,8 +219,15 @@ static enum status autotune_finals_sustained(struct tuning *c, struct autotune_r
 		for (size_t k = 0; k < count; k++) {
 			struct finalist *f = &finalists[round % 2 ? count - 1 - k : k];
 
-			if (!f->out && autotune_take_turn(c, f, err) != STATUS_OK)
+			if (f->out)
+				continue;
+			if (autotune_try(c, f->candidate, SETTLE_SECONDS, &each, err) !=
+				    STATUS_OK ||
+			    autotune_try(c, f->candidate, TURN_SECONDS - SETTLE_SECONDS, &each,
+					 err) != STATUS_OK)
 				return err->status;
+			f->sum += each;
+			f->turns++;
 		}
 		left = autotune_drop_slow(finalists, count);
 	}

@@ -42,22 +42,17 @@ static bool registry_backend_is_wanted(const char *only, const char *name)
 	return false;
 }
 
-/* Another file of a module that is open already: the first folder takes precedence. */
-static bool registry_is_open(const struct backend_list *list, const char *module)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (strcmp(list->backends[i]->module, module) == 0)
-			return true;
-	return false;
-}
-
 static void registry_open_backend(struct backend_list *list, const char *name,
 				  const struct backend *backend,
 				  const struct backend_options *options)
 {
 	struct error err = ERROR_NONE;
+	bool is_open = false;
 
-	if (registry_is_open(list, backend->module))
+	/* Another file of a module that is open already: the first folder takes precedence. */
+	for (size_t i = 0; i < list->count; i++)
+		is_open = is_open || strcmp(list->backends[i]->module, backend->module) == 0;
+	if (is_open)
 		registry_add_missing(list, name,
 				     "not used: another file of this name was found first");
 	else if (list->count == ARRAY_SIZE(list->backends))
@@ -99,14 +94,6 @@ static void registry_open_module(struct backend_list *list, const char *path,
 	}
 }
 
-static bool registry_first_of_name(const struct backend_list *list, size_t which)
-{
-	for (size_t i = 0; i < which; i++)
-		if (strcmp(list->backends[i]->name, list->backends[which]->name) == 0)
-			return false;
-	return true;
-}
-
 /* "cuda13: machine code for 9.0" or "not cuda13: ..."; true if it has code for the device. */
 static bool registry_backend_drives_device(const struct backend *backend, int index,
 					   bool chosen_already, struct device_choice *choice)
@@ -140,6 +127,9 @@ static void registry_choose_for(struct backend_list *list, size_t first, int ind
 	const char *name = list->backends[first]->name;
 	bool chosen = false;
 
+	for (size_t i = 0; i < first; i++)
+		if (strcmp(list->backends[i]->name, name) == 0)
+			return; /* chosen already */
 	ARRAY_GROW(list->choices, list->choice_count, list->choice_capacity);
 	choice = &list->choices[list->choice_count];
 	*choice = (struct device_choice){ .backend = list->backends[first],
@@ -152,22 +142,17 @@ static void registry_choose_for(struct backend_list *list, size_t first, int ind
 	list->choice_count++;
 }
 
-static bool registry_is_chosen(const struct backend_list *list, const struct backend *backend)
-{
-	for (size_t i = 0; i < list->choice_count; i++)
-		if (list->choices[i].backend == backend)
-			return true;
-	return false;
-}
-
 static void registry_close_unneeded(struct backend_list *list)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct backend *backend = list->backends[i];
+		bool chosen = false;
 
-		if (registry_is_chosen(list, backend)) {
+		for (size_t k = 0; k < list->choice_count; k++)
+			chosen = chosen || list->choices[k].backend == backend;
+		if (chosen) {
 			list->backends[kept++] = backend;
 			continue;
 		}
@@ -209,9 +194,7 @@ void backends_open(struct backend_list *list, const char *only,
 	}
 	backend_modules_release(&modules);
 	for (size_t i = 0; i < list->count; i++)
-		for (int index = 0;
-		     registry_first_of_name(list, i) && index < list->backends[i]->device_count();
-		     index++)
+		for (int index = 0; index < list->backends[i]->device_count(); index++)
 			registry_choose_for(list, i, index);
 	registry_close_unneeded(list);
 	if (list->count == 0 && list->missing_count == 0) {

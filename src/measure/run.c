@@ -312,19 +312,16 @@ void run_rate(struct run *run, const char *name, double amount, const struct ser
 	run_add_metric(run, name, rate, series->count, series->name)->amount = amount;
 }
 
-/* Distances of a median from the ends of its interval, on a log scale. */
-static double measure_run_level_distance_below(const struct level *l)
-{
-	return l->low > 0 ? log(l->value / l->low) : NAN;
-}
-
 void run_quotient(struct run *run, const char *name, double factor, const struct series *series,
 		  const struct series *divisor)
 {
 	const struct level a = run_level_of(series), b = run_level_of(divisor);
 	double quotient = b.value > 0 ? factor * a.value / b.value : NAN;
-	double below = root_sum_square(measure_run_level_distance_below(&a), log(b.high / b.value)),
-	       above = root_sum_square(log(a.high / a.value), measure_run_level_distance_below(&b));
+	/* Distances of the medians from the ends of their intervals, on a log scale. */
+	double below_a = a.low > 0 ? log(a.value / a.low) : NAN,
+	       below_b = b.low > 0 ? log(b.value / b.low) : NAN,
+	       below = root_sum_square(below_a, log(b.high / b.value)),
+	       above = root_sum_square(log(a.high / a.value), below_b);
 
 	run_add_metric(run, name,
 		       (struct level){ quotient, quotient * exp(-below), quotient * exp(above) },

@@ -85,22 +85,13 @@ struct waking {
 };
 
 /* Retries after signals: a thread that gave up would leave the other one waiting. */
-static bool yardstick_receive_byte(int from, char *byte)
-{
-	return TEMP_FAILURE_RETRY(read(from, byte, 1)) == 1;
-}
-
-static bool yardstick_send_byte(int to, const char *byte)
-{
-	return TEMP_FAILURE_RETRY(write(to, byte, 1)) == 1;
-}
-
 static void *yardstick_echo_bytes(void *state)
 {
 	const struct waking *w = state;
 	char byte;
 
-	while (yardstick_receive_byte(w->there[0], &byte) && yardstick_send_byte(w->back[1], &byte))
+	while (TEMP_FAILURE_RETRY(read(w->there[0], &byte, 1)) == 1 &&
+	       TEMP_FAILURE_RETRY(write(w->back[1], &byte, 1)) == 1)
 		;
 	return NULL;
 }
@@ -112,8 +103,8 @@ static double yardstick_sample_wake_up(void *state)
 	char byte = 1;
 
 	for (int i = 0; i < WAKE_UPS; i++)
-		if (!yardstick_send_byte(w->there[1], &byte) ||
-		    !yardstick_receive_byte(w->back[0], &byte))
+		if (TEMP_FAILURE_RETRY(write(w->there[1], &byte, 1)) != 1 ||
+		    TEMP_FAILURE_RETRY(read(w->back[0], &byte, 1)) != 1)
 			return (double)NAN;
 	return (clock_seconds() - began) / (2 * WAKE_UPS);
 }
@@ -176,19 +167,18 @@ void yardstick_take(struct yardstick *y)
 static void yardstick_store_metric(struct metric_value *m, const char *name, const double *samples,
 				   size_t n)
 {
-	double sorted[2 * YARDSTICK_SAMPLES];
+	double *sorted = stats_median_sorted_copy(samples, n);
 
-	memcpy(sorted, samples, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), compare_doubles);
 	*m = (struct metric_value){ .name = xstrdup(name),
 				    .unit = xstrdup("s"),
 				    .better = BETTER_LOWER,
-				    .value = median_of(samples, n),
+				    .value = median_of_sorted(sorted, n),
 				    .low = (double)NAN,
 				    .high = (double)NAN,
 				    .n = n,
 				    .series = xstrdup("") };
 	median_interval(sorted, n, stats_median_autocorrelation(samples, n), &m->low, &m->high);
+	free(sorted);
 }
 
 void yardstick_store(const struct yardstick *y, struct result *result)

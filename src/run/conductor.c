@@ -45,7 +45,6 @@ struct conductor {
 	bool *partial;             /* interrupted: kept, but not done */
 	int log;
 	bool signals_installed; /* signals */
-	double earlier_seconds; /* of the run that this one continues */
 	struct losses lost;
 	struct yardstick yardstick;
 	double status_due; /* host clock: when the next status.json is written */
@@ -284,19 +283,6 @@ static enum status conductor_settle_skipped(struct conductor *k, struct error *e
 	return STATUS_OK;
 }
 
-static double conductor_earlier_seconds(const struct conductor *k)
-{
-	double latest = 0;
-
-	for (size_t i = 0; i < k->plan->case_count; i++) {
-		double end = k->cases[i].started_seconds + k->cases[i].seconds;
-
-		if (k->done[i] && end > latest)
-			latest = end;
-	}
-	return latest;
-}
-
 static enum status conductor_open_journal(struct conductor *k, const struct probe *probe,
 					  struct result *result, struct error *err)
 {
@@ -322,6 +308,7 @@ static enum status conductor_open_journal(struct conductor *k, const struct prob
 static enum status conductor_open_rest(struct conductor *k, struct error *err)
 {
 	char *path = xasprintf("%s/%s", k->options->directory, LOG_NAME);
+	double earlier = 0;
 
 	k->log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (k->log < 0)
@@ -332,8 +319,11 @@ static enum status conductor_open_rest(struct conductor *k, struct error *err)
 	if (worker_team_control_open(&k->control, err) != STATUS_OK)
 		return err->status;
 	snprintf(k->control->folder, sizeof(k->control->folder), "%s", k->options->directory);
-	k->earlier_seconds = conductor_earlier_seconds(k);
-	k->run_began = clock_seconds() - k->earlier_seconds;
+	/* A resumed run continues the clock of the earlier one. */
+	for (size_t i = 0; i < k->plan->case_count; i++)
+		if (k->done[i])
+			earlier = fmax(earlier, k->cases[i].started_seconds + k->cases[i].seconds);
+	k->run_began = clock_seconds() - earlier;
 	k->signals_installed = signals_begin(err) == STATUS_OK;
 	return k->signals_installed ? STATUS_OK : err->status;
 }
@@ -413,12 +403,10 @@ static void conductor_derive_metrics(const struct conductor *k, struct result *r
 
 static void conductor_begin_measuring(struct conductor *k, const struct result *header)
 {
-	struct run_status *s;
-	const char *hostname;
+	struct run_status *s = k->options->status;
+	const char *hostname = result_fact(header, "hostname");
 
 	progress_begin(&k->progress, k->plan, k->done, k->options->quiet);
-	s = k->options->status;
-	hostname = result_fact(header, "hostname");
 	if (s) {
 		run_status_begin(s, header);
 		snprintf(s->hostname, sizeof(s->hostname), "%s", hostname ? hostname : "");
@@ -434,13 +422,6 @@ static void conductor_begin_measuring(struct conductor *k, const struct result *
 	conductor_write_status(k);
 	signals_attend(true);
 	yardstick_take(&k->yardstick);
-}
-
-static void conductor_end_measuring(struct conductor *k)
-{
-	yardstick_take(&k->yardstick);
-	signals_attend(false);
-	progress_end(&k->progress);
 }
 
 enum status conduct(const struct plan *plan, const struct probe *probe,
@@ -470,7 +451,9 @@ enum status conduct(const struct plan *plan, const struct probe *probe,
 				status = conductor_run_workers(&k, cases, count, err);
 			if (status == STATUS_OK && signals_stops())
 				status = error_set(err, STATUS_INTERRUPTED, "interrupted");
-			conductor_end_measuring(&k);
+			yardstick_take(&k.yardstick);
+			signals_attend(false);
+			progress_end(&k.progress);
 		}
 		if (options->stopped_by)
 			*options->stopped_by = signals_last_stop();

@@ -21,39 +21,35 @@
 /* Until all nodes' ranks have connected; they open their devices first. */
 #define JOIN_SECONDS 120.0
 
-static enum status run_group_add_devices(const char *directory, const char *name, int node,
-					 struct device_info **out, size_t *count, struct error *err)
-{
-	char *folder = xasprintf("%s/nodes/%s", directory, name);
-	struct result header = { 0 };
-	enum status status = journal_read_header(folder, &header, err);
-
-	*out = xrealloc(*out, *count + header.device_count + 1, sizeof(**out));
-	for (size_t i = 0; i < header.device_count; i++) {
-		struct device_info *d = &(*out)[(*count)++];
-
-		*d = header.devices[i];
-		d->node = node;
-		snprintf(d->id, sizeof(d->id), "%.63s/%.31s", name, header.devices[i].id);
-	}
-	result_release(&header);
-	free(folder);
-	return status;
-}
-
 enum status run_group_devices(const char *directory, const char *const *names, size_t name_count,
 			      struct device_info **out, size_t *count, struct error *err)
 {
+	enum status status = STATUS_OK;
+
 	*out = NULL;
 	*count = 0;
-	for (size_t i = 0; i < name_count; i++)
-		if (run_group_add_devices(directory, names[i], (int)i, out, count, err) !=
-		    STATUS_OK) {
-			free(*out);
-			*out = NULL;
-			return err->status;
+	for (size_t i = 0; i < name_count && status == STATUS_OK; i++) {
+		char *folder = xasprintf("%s/nodes/%s", directory, names[i]);
+		struct result header = { 0 };
+
+		status = journal_read_header(folder, &header, err);
+		*out = xrealloc(*out, *count + header.device_count + 1, sizeof(**out));
+		for (size_t k = 0; k < header.device_count; k++) {
+			struct device_info *d = &(*out)[(*count)++];
+
+			*d = header.devices[k];
+			d->node = (int)i;
+			snprintf(d->id, sizeof(d->id), "%.63s/%.31s", names[i],
+				 header.devices[k].id);
 		}
-	return STATUS_OK;
+		result_release(&header);
+		free(folder);
+	}
+	if (status != STATUS_OK) {
+		free(*out);
+		*out = NULL;
+	}
+	return status;
 }
 
 static enum status run_group_settled(void *context, size_t index, bool partial,
@@ -247,18 +243,12 @@ static void run_group_add_adapter(void *context, const struct finding *f)
 void run_group_note_adapters(const char *directory)
 {
 	char *path = xasprintf("%s/" GROUP_ADAPTERS_NAME, directory);
-	char *fresh = xasprintf("%s.new", path);
+	struct error ignored = ERROR_NONE;
 	struct text text = TEXT_EMPTY;
-	int fd;
 
 	nic_findings("", run_group_add_adapter, &text);
-	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd >= 0 && file_write_all(fd, text.data ? text.data : "", text.length))
-		rename(fresh, path);
-	if (fd >= 0)
-		close(fd);
+	file_replace(path, text.data ? text.data : "", text.length, &ignored);
 	text_release(&text);
-	free(fresh);
 	free(path);
 }
 

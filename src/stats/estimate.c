@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "stats/student.h"
 
 #define Z_95 1.6448536269514722
@@ -55,16 +56,12 @@ static double stats_estimate_as_ratio(double value, double half)
 
 struct estimate stats_estimate_with_zeros(const double *values, size_t n)
 {
-	double mean = 0, squares = 0, error;
+	double mean, squares = squares_about_mean(values, n, &mean), error;
 	struct estimate e = { .value = stats_repeat_hodges_lehmann(values, n),
 			      .low = NAN,
 			      .high = NAN,
 			      .launches = n };
 
-	for (size_t i = 0; i < n; i++)
-		mean += values[i] / (double)n;
-	for (size_t i = 0; i < n; i++)
-		squares += (values[i] - mean) * (values[i] - mean);
 	if (!(e.value > 0))
 		e.value = mean;
 	if (n < 2 || !(e.value > 0))

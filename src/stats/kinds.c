@@ -26,22 +26,11 @@ static double kinds_squares_of(const double *values, size_t n, double mean)
 	return sum;
 }
 
-/* True if the lowest `low` values and the others form two groups. */
-static bool kinds_parts(const double *logs, size_t n, size_t low)
-{
-	double a = kinds_mean_of(logs, low), b = kinds_mean_of(logs + low, n - low);
-	double squares = kinds_squares_of(logs, low, a) + kinds_squares_of(logs + low, n - low, b);
-	double within = sqrt(squares / (double)(n - 2));
-
-	return b - a >= SMALLEST_DISTANCE &&
-	       logs[low] - logs[low - 1] > fmax(2, 40 / (double)n) * within;
-}
-
 /* Number of values below the widest gap that may separate groups; 0: none does. */
 static size_t kinds_widest_gap(const double *logs, size_t n)
 {
 	size_t least = n / 10 > FEWEST_OF_A_KIND ? n / 10 : FEWEST_OF_A_KIND, best = 0;
-	double widest = 0;
+	double widest = 0, a, b, within;
 
 	for (size_t low = least; n >= FEWEST_VALUES && low + least <= n; low++) {
 		double gap = logs[low] - logs[low - 1];
@@ -51,7 +40,15 @@ static size_t kinds_widest_gap(const double *logs, size_t n)
 		widest = gap;
 		best = low;
 	}
-	return best && kinds_parts(logs, n, best) ? best : 0;
+	if (!best)
+		return 0;
+	/* The lowest `best` values and the others form two groups. */
+	a = kinds_mean_of(logs, best);
+	b = kinds_mean_of(logs + best, n - best);
+	within = sqrt(
+		(kinds_squares_of(logs, best, a) + kinds_squares_of(logs + best, n - best, b)) /
+		(double)(n - 2));
+	return b - a >= SMALLEST_DISTANCE && widest > fmax(2, 40 / (double)n) * within ? best : 0;
 }
 
 /* `deviation` accumulates the sum of squares until all groups are found. */

@@ -1,6 +1,7 @@
 #include "stats/level.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "stats/difference.h"
 #include "stats/repeat.h"
@@ -10,47 +11,27 @@
 /* Resolution of values: prevents certainty for series that repeat to the last digit. */
 #define RESOLUTION 1e-6
 
-/* g(n): variance of the mean of n nights / variance of one night. */
-static double stats_level_mean_variance(size_t count, double rho)
-{
-	double n = (double)count, rest = 1 - rho;
-
-	return (1 + rho) / rest / n - 2 * rho * (1 - pow(rho, n)) / (n * rest * n * rest);
-}
-
-static double stats_level_freedom_of(size_t count, double rho)
-{
-	return (double)(count - 1) * (1 - rho * rho) / (1 + rho * rho);
-}
-
-static double level_distance_of(const struct level_input *in)
-{
-	double distance =
-		in->before + in->after > 2
-			? stats_difference_outlier_distance(in->logs, in->before, in->after)
-			: INFINITY;
-
-	/* If most nights are equal, do not winsorize. */
-	return distance > 0 ? distance : INFINITY;
-}
-
 struct level_shift level_shift(const struct level_input *in)
 {
 	size_t counts[] = { in->before, in->after };
-	double distance = level_distance_of(in), squares = 0, worth = 0, freedom = 0, error = 0;
+	double distance = 0, squares = 0, worth = 0, freedom = 0, error = 0, rho = in->rho;
 	const double *logs = in->logs;
 	struct level_shift out = { .error = NAN };
 
+	if (in->before + in->after > 2)
+		distance = stats_difference_outlier_distance(in->logs, in->before, in->after);
 	for (int side = 0; side < 2; side++, logs += in->before) {
-		size_t n = counts[side];
-		double mean, g = stats_level_mean_variance(n, in->rho);
+		double n = (double)counts[side], rest = 1 - rho, mean;
+		/* Variance of the mean of n nights / variance of one night. */
+		double g =
+			(1 + rho) / rest / n - 2 * rho * (1 - pow(rho, n)) / (n * rest * n * rest);
+		/* If most nights are equal, do not winsorize. */
+		bool draws = distance > 0 && counts[side] >= FEWEST_DRAWN_IN;
 
-		squares += stats_difference_winsorized_squares(logs, n,
-							       n < FEWEST_DRAWN_IN ? INFINITY
-										   : distance,
-							       &mean);
-		worth += (double)n * (1 - g);
-		freedom += stats_level_freedom_of(n, in->rho);
+		squares += stats_difference_winsorized_squares(logs, counts[side],
+							       draws ? distance : INFINITY, &mean);
+		worth += n * (1 - g);
+		freedom += (n - 1) * (1 - rho * rho) / (1 + rho * rho);
 		error += g;
 		out.value += side ? mean : -mean;
 	}

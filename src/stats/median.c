@@ -90,12 +90,9 @@ static double stats_median_lower_share(double n)
 static double stats_median_effective_count(double n, double r1)
 {
 	double plain = r1 > 0 ? n * (1 - r1) / (1 + r1) : n;
-	double cautious = stats_median_correlation_bound(r1, (size_t)n);
+	double bound = stats_median_correlation_bound(r1, (size_t)n);
+	double cautious = bound > 0 ? n * (1 - bound) / (1 + bound) : n;
 
-	if (cautious > 0)
-		cautious = n * (1 - cautious) / (1 + cautious);
-	else
-		cautious = n;
 	return plain < LEAST_EFFECTIVE ? plain : fmax(cautious, LEAST_EFFECTIVE);
 }
 
@@ -123,39 +120,27 @@ bool median_interval(const double *sorted, size_t n, double r1, double *low, dou
 	return true;
 }
 
-/*
- * Drift of the level per sample: the medians of the last and the first third are two thirds of n
- * apart.
- */
-static double stats_median_trend_of(const double *samples, size_t n)
-{
-	size_t third = n / 3;
-
-	return (median_of(samples + n - third, third) - median_of(samples, third)) /
-	       (double)(n - third);
-}
-
-static bool stats_median_is_positive(const double *samples, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!(samples[i] > 0))
-			return false;
-	return true;
-}
-
 bool stats_median_drifting_interval(const double *samples, size_t n, double *low, double *high)
 {
-	double trend, half, r1, *steady;
+	double trend, half, r1, *steady, least = INFINITY;
+	size_t third = n / 3;
 	bool there;
 
 	*low = *high = NAN;
 	if (n < 6)
 		return false;
-	trend = stats_median_trend_of(samples, n);
+	/*
+	 * Drift of the level per sample: the medians of the last and the first third are two thirds
+	 * of n apart.
+	 */
+	trend = (median_of(samples + n - third, third) - median_of(samples, third)) /
+		(double)(n - third);
 	half = fabs(trend) * (double)(n - 1) / 2;
 	steady = xmalloc(n * sizeof(*steady));
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		steady[i] = samples[i] - trend * ((double)i - (double)(n - 1) / 2);
+		least = samples[i] < least ? samples[i] : least;
+	}
 	r1 = stats_median_autocorrelation(steady, n);
 	qsort(steady, n, sizeof(*steady), compare_doubles);
 	there = median_interval(steady, n, r1, low, high);
@@ -163,7 +148,7 @@ bool stats_median_drifting_interval(const double *samples, size_t n, double *low
 	*high += half;
 	free(steady);
 	/* Durations are positive: an interval that reaches zero is useless. */
-	if (there && *low <= 0 && stats_median_is_positive(samples, n)) {
+	if (there && *low <= 0 && least > 0) {
 		*low = *high = NAN;
 		there = false;
 	}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 
 #define HIGHEST 0.95
 #define POINTS 128    /* nodes of the numerical integral, accurate to 1e-6 */
@@ -11,14 +12,10 @@
 
 double neumann_ratio(const double *x, size_t n)
 {
-	double mean = 0, squares = 0, steps = 0;
+	double mean, squares = squares_about_mean(x, n, &mean), steps = 0;
 
-	for (size_t i = 0; i < n; i++)
-		mean += x[i] / (double)n;
-	for (size_t i = 0; i < n; i++) {
-		squares += (x[i] - mean) * (x[i] - mean);
-		steps += i ? pow(x[i] - x[i - 1], 2) : 0;
-	}
+	for (size_t i = 1; i < n; i++)
+		steps += pow(x[i] - x[i - 1], 2);
 	return n < 3 || !(squares > 0) ? NAN : steps / squares / 2;
 }
 
@@ -31,14 +28,6 @@ static double stats_neumann_helmert_contrast(size_t k, size_t i)
 	double weight = sqrt((double)(k + 1) * (double)(k + 2));
 
 	return i <= k ? 1 / weight : i == k + 1 ? -(double)(k + 1) / weight : 0;
-}
-
-/* Element i, j of the quadratic form of half the squared successive differences of n values. */
-static double stats_neumann_step_form(size_t i, size_t j, size_t n)
-{
-	if (i == j)
-		return i == 0 || i == n - 1 ? 0.5 : 1;
-	return i + 1 == j || j + 1 == i ? -0.5 : 0;
 }
 
 /* m x m matrices of the contrasts: covariance `w`, and quadratic form `a` of the differences. */
@@ -54,9 +43,14 @@ static void stats_neumann_contrast_matrices(double rho, size_t n, double *w, dou
 					double both = stats_neumann_helmert_contrast(k, i) *
 						      stats_neumann_helmert_contrast(l, j);
 					double lag = fabs((double)i - (double)j);
+					/* Half the squared successive differences of n values. */
+					double step = lag > 1                ? 0
+						      : lag > 0              ? -0.5
+						      : i == 0 || i + 1 == n ? 0.5
+									     : 1;
 
 					w[k * m + l] += both * pow(rho, lag);
-					a[k * m + l] += both * stats_neumann_step_form(i, j, n);
+					a[k * m + l] += both * step;
 				}
 		}
 }

@@ -130,15 +130,6 @@ static double stats_pool_inflation(const struct pool_work *w, const struct pool_
 	return fmax(1, design) * (1 + r) / (1 - r);
 }
 
-static size_t stats_pool_both(const struct pool_work *w)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < w->gpu_count; i++)
-		n += w->gpus[i].after > 0 && w->gpus[i].after < w->gpus[i].nights;
-	return n;
-}
-
 static void stats_pool_take_fit(const struct pool_work *w, const struct pool_input *in,
 				const struct pool_fit *fit, struct pool_step *out)
 {
@@ -168,7 +159,8 @@ struct pool_step stats_pool_step_at(const struct pool_input *in)
 	struct pool_fit best = { .likelihood = -INFINITY }, fit;
 
 	stats_pool_work_fill(&w, in);
-	out.both = stats_pool_both(&w);
+	for (size_t i = 0; i < w.gpu_count; i++)
+		out.both += w.gpus[i].after > 0 && w.gpus[i].after < w.gpus[i].nights;
 	for (int i = 0; i < LAMBDAS; i++)
 		if (stats_pool_fit_lambda(&w, i ? ldexp(1, 2 * i - 6) : 0, &fit) &&
 		    fit.likelihood > best.likelihood)

@@ -29,26 +29,19 @@ static double *rank_count_orders(size_t m, size_t n)
 	return counts;
 }
 
-/* True if the number of orders, m + n over m, is exactly representable; m <= n. */
-static bool stats_rank_orders_are_countable(size_t m, size_t n)
-{
-	double orders = 1;
-
-	for (size_t i = 1; i <= m && orders <= MOST_ORDERS; i++)
-		orders *= (double)(n + i) / (double)i;
-	return orders <= MOST_ORDERS && m * n <= MOST_EXACT_U;
-}
-
 double stats_rank_mann_whitney_probability(size_t m, size_t n, size_t u)
 {
-	double below = 0, all = 0, mean, deviation;
+	double below = 0, all = 0, orders = 1, mean, deviation;
 	double *counts;
 
 	if (u >= m * n)
 		return 1;
 	if (m > n)
 		return stats_rank_mann_whitney_probability(n, m, u);
-	if (!stats_rank_orders_are_countable(m, n)) {
+	/* The number of orders, m + n over m, must be exactly representable. */
+	for (size_t i = 1; i <= m && orders <= MOST_ORDERS; i++)
+		orders *= (double)(n + i) / (double)i;
+	if (orders > MOST_ORDERS || m * n > MOST_EXACT_U) {
 		mean = (double)m * (double)n / 2;
 		deviation = sqrt((double)m * (double)n * (double)(m + n + 1) / 12);
 		return erfc(-((double)u + 0.5 - mean) / deviation / M_SQRT2) / 2;

@@ -2,10 +2,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/stats.h"
+#include "stats/median.h"
 #include "stats/student.h"
 
 #define ENCLOSES 0.93
@@ -41,21 +41,10 @@ size_t repeat_order(size_t n)
 
 double repeat_deviation(const double *logs, size_t n, const struct repeat *repeat)
 {
-	double own = (double)n - 1, mean = 0, squares = 0;
+	double mean, squares = squares_about_mean(logs, n, &mean);
 
-	for (size_t i = 0; i < n; i++)
-		mean += logs[i] / (double)n;
-	for (size_t i = 0; i < n; i++)
-		squares += (logs[i] - mean) * (logs[i] - mean);
 	return sqrt((REPEAT_WEIGHT * repeat->spread * repeat->spread + squares) /
-		    (REPEAT_WEIGHT + own));
-}
-
-static int repeat_compare_reals(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
+		    (REPEAT_WEIGHT + (double)n - 1));
 }
 
 struct repeat_interval repeat_interval(const double *logs, size_t n, const struct repeat *repeat,
@@ -71,19 +60,14 @@ struct repeat_interval repeat_interval(const double *logs, size_t n, const struc
 		half = root_sum_square(half, sample_half);
 	interval.low = interval.center - half;
 	interval.high = interval.center + half;
-	if (repeat->states) {
+	/* Widens the interval to the k-th launch from either end. */
+	if (repeat->states && repeat_order(n)) {
 		size_t order = repeat_order(n);
-		double *sorted;
+		double *sorted = stats_median_sorted_copy(logs, n);
 
-		/* Widens the interval to the k-th launch from either end. */
-		if (order) {
-			sorted = xmalloc(n * sizeof(*sorted));
-			memcpy(sorted, logs, n * sizeof(*sorted));
-			qsort(sorted, n, sizeof(*sorted), repeat_compare_reals);
-			interval.low = fmin(interval.low, sorted[order - 1]);
-			interval.high = fmax(interval.high, sorted[n - order]);
-			free(sorted);
-		}
+		interval.low = fmin(interval.low, sorted[order - 1]);
+		interval.high = fmax(interval.high, sorted[n - order]);
+		free(sorted);
 	}
 	return interval;
 }

@@ -15,17 +15,6 @@
 #define MOST_LAUNCHES 1000
 #define REFUTED 2
 
-static double shift_squares_of(const double *values, size_t n)
-{
-	double mean = 0, squares = 0;
-
-	for (size_t i = 0; i < n; i++)
-		mean += values[i] / (double)n;
-	for (size_t i = 0; i < n; i++)
-		squares += (values[i] - mean) * (values[i] - mean);
-	return squares;
-}
-
 /* Few launches may agree by chance: the typical variance moderates theirs (stats/repeat.h). */
 static double stats_shift_moderated_variance(double squares, double *freedom, double typical)
 {
@@ -45,11 +34,11 @@ static double stats_shift_estimate_variance(size_t n)
 static void stats_shift_of_pairs(const struct shift_input *in, struct shift *out)
 {
 	size_t n = in->a_count;
-	double *differences = xmalloc(n * sizeof(*differences)), squares, half, variance;
+	double *differences = xmalloc(n * sizeof(*differences)), squares, half, variance, mean;
 
 	for (size_t i = 0; i < n; i++)
 		differences[i] = in->b[i] - in->a[i];
-	squares = shift_squares_of(differences, n);
+	squares = squares_about_mean(differences, n, &mean);
 	if (!stats_rank_shift_of_pairs(differences, n, 0.025, &out->value, &out->low, &out->high)) {
 		/* Too few launches for signed ranks. */
 		half = student_quantile(0.975, (double)n - 1) *
@@ -70,9 +59,9 @@ static void stats_shift_of_pairs(const struct shift_input *in, struct shift *out
 
 static void shift_of_sides(const struct shift_input *in, struct shift *out)
 {
-	double squares =
-		shift_squares_of(in->a, in->a_count) + shift_squares_of(in->b, in->b_count);
-	double few;
+	double mean, few,
+		squares = squares_about_mean(in->a, in->a_count, &mean) +
+			  squares_about_mean(in->b, in->b_count, &mean);
 
 	stats_rank_shift_between(in->a, in->a_count, in->b, in->b_count, 0.025, &out->value,
 				 &out->low, &out->high);
@@ -85,13 +74,6 @@ static void shift_of_sides(const struct shift_input *in, struct shift *out)
 	few = in->few_half / student_quantile(0.975, out->freedom);
 	if (in->a_count < 2 || in->b_count < 2)
 		out->error = fmax(out->error, few);
-}
-
-static void shift_widen_interval(double value, double *low, double *high, double factor,
-				 double visits)
-{
-	*low = value - root_sum_square((value - *low) * factor, visits);
-	*high = value + root_sum_square((*high - value) * factor, visits);
 }
 
 static double shift_quantile_of(double probability, double freedom)
@@ -125,8 +107,11 @@ struct shift shift_measure(const struct shift_input *in)
 						in->visit_freedom);
 	half = shift_quantile_of(0.975, out.freedom) * out.error;
 	if (enough) {
-		shift_widen_interval(out.value, &out.low, &out.high, in->resemblance,
-				     shift_quantile_of(0.975, in->visit_freedom) * visits);
+		visits *= shift_quantile_of(0.975, in->visit_freedom);
+		out.low = out.value -
+			  root_sum_square((out.value - out.low) * in->resemblance, visits);
+		out.high = out.value +
+			   root_sum_square((out.high - out.value) * in->resemblance, visits);
 	} else {
 		out.low = out.value - half;
 		out.high = out.value + half;

@@ -121,29 +121,22 @@ static void network_log_choice_read(struct choice *c, const char *log, size_t le
 	while ((line = strsep(&rest, "\n"))) {
 		const char *said = strstr(line, "NCCL INFO "), *list;
 
-		if (said) {
-			said += strlen("NCCL INFO ");
-			list = strstr(said, " : Using [");
-			if (strncmp(said, "Channel ", 8) == 0 || strncmp(said, "Ring ", 5) == 0) {
-				network_log_take_connection(c, said);
-			} else if (list && strncmp(said, "NET/Socket", 10) == 0) {
-				network_log_take_adapters(&c->sockets, list + strlen(" : Using "),
-							  true);
-			} else if (list && strncmp(said, "NET/", 4) == 0) {
-				network_log_take_adapters(&c->adapters, list + strlen(" : Using "),
-							  false);
-			} else {
-				network_log_take_refusal(c, said);
-			}
-		}
+		if (!said)
+			continue;
+		said += strlen("NCCL INFO ");
+		list = strstr(said, " : Using [");
+		if (list)
+			list += strlen(" : Using ");
+		if (text_starts_with(said, "Channel ") || text_starts_with(said, "Ring "))
+			network_log_take_connection(c, said);
+		else if (list && text_starts_with(said, "NET/Socket"))
+			network_log_take_adapters(&c->sockets, list, true);
+		else if (list && text_starts_with(said, "NET/"))
+			network_log_take_adapters(&c->adapters, list, false);
+		else
+			network_log_take_refusal(c, said);
 	}
 	free(copy);
-}
-
-static void network_log_choice_release(struct choice *c)
-{
-	text_release(&c->adapters);
-	text_release(&c->sockets);
 }
 
 char *network_log_choice_text(const char *log, size_t length)
@@ -153,7 +146,8 @@ char *network_log_choice_text(const char *log, size_t length)
 
 	network_log_choice_read(&c, log, length);
 	described = network_log_choice_describe(&c);
-	network_log_choice_release(&c);
+	text_release(&c.adapters);
+	text_release(&c.sockets);
 	return described;
 }
 
@@ -162,7 +156,8 @@ struct network_connections network_log_connections_text(const char *log, size_t 
 	struct choice c;
 
 	network_log_choice_read(&c, log, length);
-	network_log_choice_release(&c);
+	text_release(&c.adapters);
+	text_release(&c.sockets);
 	return (struct network_connections){ c.connections, c.directly };
 }
 

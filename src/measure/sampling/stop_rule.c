@@ -83,19 +83,6 @@ void stop_rule_begin(struct stop_rule *rule, const struct sampling *rules, size_
 }
 
 /*
- * Samples required by the rules take as long as they need; further ones of the workload have a time
- * limit.
- */
-static bool stop_rule_enough_samples(const struct stop_rule *rule, size_t n, double seconds)
-{
-	if (seconds < rule->rules->least_seconds)
-		return false;
-	return n >= rule->min_samples ||
-	       (n >= (size_t)rule->rules->min_samples &&
-		seconds - rule->began >= WORKLOAD_PATIENCE * rule->rules->max_seconds);
-}
-
-/*
  * True if the width of the interval is reliable: it depends on an autocorrelation that takes many
  * samples to estimate.
  */
@@ -133,18 +120,21 @@ static bool stop_rule_interval_ends(struct stop_rule *rule, const double *sample
 	return stable && !drifts;
 }
 
-static bool stop_rule_may_settle(const struct stop_rule *rule, double seconds)
-{
-	return seconds < rule->rules->max_seconds + rule->rules->settle_seconds;
-}
-
 struct stop_decision stop_rule_decide(struct stop_rule *rule, const double *samples, size_t n,
 				      double seconds)
 {
+	const struct sampling *rules = rule->rules;
 	struct stop_decision decision = { 0 };
-	bool doubled = n >= rule->next_doubling;
+	bool doubled = n >= rule->next_doubling,
+	     may_settle = seconds < rules->max_seconds + rules->settle_seconds,
+	     impatient = seconds - rule->began >= WORKLOAD_PATIENCE * rules->max_seconds;
 
-	if (!stop_rule_enough_samples(rule, n, seconds))
+	/*
+	 * Samples required by the rules take as long as they need; further ones of the workload
+	 * have a time limit.
+	 */
+	if (seconds < rules->least_seconds ||
+	    n < (impatient ? (size_t)rules->min_samples : rule->min_samples))
 		return decision;
 	/*
 	 * Sorting after every sample would cost more than many samples: repeats it after 5 % more.
@@ -155,15 +145,14 @@ struct stop_decision stop_rule_decide(struct stop_rule *rule, const double *samp
 	}
 	if (!decision.end) {
 		decision.reason =
-			n >= (size_t)rule->rules->max_samples ? STOP_MAX_SAMPLES : STOP_MAX_TIME;
+			n >= (size_t)rules->max_samples ? STOP_MAX_SAMPLES : STOP_MAX_TIME;
 		decision.end = decision.reason == STOP_MAX_SAMPLES ||
-			       seconds - rule->began >= rule->rules->max_seconds;
+			       seconds - rule->began >= rules->max_seconds;
 	}
-	if (!rule->rules->may_drift &&
-	    (decision.end || (doubled && stop_rule_may_settle(rule, seconds))) &&
-	    stop_rule_drifts(samples, n, rule->rules->target)) {
+	if (!rules->may_drift && (decision.end || (doubled && may_settle)) &&
+	    stop_rule_drifts(samples, n, rules->target)) {
 		decision.unsettled = decision.end;
-		if (stop_rule_may_settle(rule, seconds)) {
+		if (may_settle) {
 			decision = (struct stop_decision){ .drop = n / 2 };
 			stop_rule_restart(rule, seconds);
 		}

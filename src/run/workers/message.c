@@ -60,20 +60,9 @@ static bool worker_message_parse_number(const char *s, double *value)
 	return end != s && *end == '\0' && isfinite(*value);
 }
 
-static bool worker_message_parse_progress(const char *s, struct message *out)
-{
-	char median[32], half_width[32];
-	int end = 0;
-
-	return sscanf(s, "{\"samples\":%zu,\"median\":%31[^,],\"half_width\":%31[^}]}%n",
-		      &out->samples, median, half_width, &end) == 3 &&
-	       s[end] == '\0' && end > 0 && worker_message_parse_number(median, &out->median) &&
-	       worker_message_parse_number(half_width, &out->half_width);
-}
-
 static bool worker_message_parse_body(const char *body, size_t length, struct message *out)
 {
-	char copy[128];
+	char copy[128], median[32], half_width[32];
 	int end = 0;
 
 	if (out->kind >= MESSAGE_CASE) {
@@ -86,7 +75,11 @@ static bool worker_message_parse_body(const char *body, size_t length, struct me
 	memcpy(copy, body, length);
 	copy[length] = '\0';
 	if (out->kind == MESSAGE_PROGRESS)
-		return worker_message_parse_progress(copy, out);
+		return sscanf(copy, "{\"samples\":%zu,\"median\":%31[^,],\"half_width\":%31[^}]}%n",
+			      &out->samples, median, half_width, &end) == 3 &&
+		       copy[end] == '\0' && end > 0 &&
+		       worker_message_parse_number(median, &out->median) &&
+		       worker_message_parse_number(half_width, &out->half_width);
 	return copy[0] >= '0' && copy[0] <= '9' && sscanf(copy, "%zu%n", &out->index, &end) == 1 &&
 	       copy[end] == '\0';
 }
