@@ -2,6 +2,7 @@
 #ifndef GPUPROOF_DEVICE_TELEMETRY_H
 #define GPUPROOF_DEVICE_TELEMETRY_H
 
+#include <math.h>
 #include <stdint.h>
 
 /* NAN or -1 if unknown. */
@@ -19,6 +20,25 @@ struct telemetry {
 	int64_t xid_errors;
 	int xid; /* number of the worst of them (device/xid.h); 0: none */
 };
+
+static inline void telemetry_unknown(struct telemetry *telemetry)
+{
+	*telemetry = (struct telemetry){
+		.sm_clock_hz = (double)NAN,
+		.memory_clock_hz = (double)NAN,
+		.power_watts = (double)NAN,
+		.temperature_celsius = (double)NAN,
+		.throttle_reasons = -1,
+		.ecc_corrected = -1,
+		.ecc_uncorrected = -1,
+		.pcie_generation = -1,
+		.pcie_width = -1,
+		.pcie_replays = -1,
+		.nvlink_errors = -1,
+		.xid_errors = -1,
+		.xid = -1,
+	};
+}
 
 /* Maximum averaging time of the power, in s. */
 static inline double telemetry_power_window(const struct telemetry *t)

@@ -88,25 +88,6 @@ void result_release(struct result *result)
 	memset(result, 0, sizeof(*result));
 }
 
-void telemetry_unknown(struct telemetry *telemetry)
-{
-	*telemetry = (struct telemetry){
-		.sm_clock_hz = (double)NAN,
-		.memory_clock_hz = (double)NAN,
-		.power_watts = (double)NAN,
-		.temperature_celsius = (double)NAN,
-		.throttle_reasons = -1,
-		.ecc_corrected = -1,
-		.ecc_uncorrected = -1,
-		.pcie_generation = -1,
-		.pcie_width = -1,
-		.pcie_replays = -1,
-		.nvlink_errors = -1,
-		.xid_errors = -1,
-		.xid = -1,
-	};
-}
-
 void telemetry_during_unknown(struct telemetry_during *during)
 {
 	const struct telemetry_span unknown = { (double)NAN, (double)NAN, (double)NAN };

@@ -415,7 +415,6 @@ void time_quantity_release(struct time_quantity *quantity);
 void watch_release(struct watch *watch);
 /* Increase of the counter `name` from its lowest to its highest reading; 0: unknown. */
 double watch_counter_growth(const struct watch *watch, const char *name);
-void telemetry_unknown(struct telemetry *telemetry);
 void telemetry_during_unknown(struct telemetry_during *during);
 /*
  * Throttle reasons that reduced speed during the case or right after it, as far as known: bits of

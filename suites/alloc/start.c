@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "kernels/timing.h"
 #include "measure/processes/fork_server.h"
-#include "measure/readings.h"
 #include "measure/steps.h"
+#include "result/statistics.h"
 #include "suites/alloc/alloc.h"
 
 /* Fewer have no interval; a process takes from a fraction of a second to several seconds. */
@@ -22,6 +23,7 @@
 #define LONGEST_SECONDS 120
 #define PRODUCT 64 /* rows and columns */
 #define STEP_COUNT 5
+#define TICK_SECONDS 50e-9
 
 static const char *const step_names[STEP_COUNT] = { "driver", "context", "kernel", "blas",
 						    "collectives" };
@@ -209,9 +211,8 @@ static enum status alloc_start_take_steps(struct device *none, const void *argum
 }
 
 /* A missing library does not invalidate the steps before it. */
-static enum status alloc_start_one(void *state, double *seconds, struct error *err)
+static enum status alloc_start_one(struct process_starts *s, double *seconds, struct error *err)
 {
-	struct process_starts *s = state;
 	struct steps_taken taken = { 0 };
 	struct error failed = ERROR_NONE;
 	struct fork_server_task task = { .device = &s->run->devices[0]->info,
@@ -269,6 +270,66 @@ static const char *const series_names[] = {
 	"alloc.start_time_kernel", "alloc.start_time_blas",   "alloc.start_time_collectives"
 };
 
+/* True if the series of the total is complete; sets its reason. */
+static bool alloc_start_has_enough(const struct run *run, struct series *total, double began)
+{
+	const struct sampling *rules = run->sampler.rules;
+	int64_t n = (int64_t)total->count;
+	bool drifts;
+
+	total->stop = STOP_INTERRUPTED;
+	if (run->sampler.stop && *run->sampler.stop)
+		return true;
+	total->stop = STOP_CONVERGED;
+	if (n < LEAST_PROCESSES && n < rules->min_samples)
+		return false;
+	if (stats_median_half_width(total->samples, total->count, &drifts) <= rules->target)
+		return true;
+	total->stop = n >= rules->max_samples ? STOP_MAX_SAMPLES : STOP_MAX_TIME;
+	return n >= rules->max_samples || clock_seconds() - began >= rules->max_seconds;
+}
+
+/* Starts processes until the total is known; *out: a series per name. The first is not counted. */
+static enum status alloc_start_sample(struct process_starts *s, const struct series **out,
+				      struct error *err)
+{
+	struct case_result *result = s->run->result;
+	double seconds[ARRAY_SIZE(series_names)], began;
+	size_t first = result->series_count;
+	struct series *series;
+
+	for (size_t i = 0; i < ARRAY_SIZE(series_names); i++) {
+		series = case_result_add_times(result, series_names[i]);
+		series->batch = 1;
+		series->first = NAN;
+	}
+	*out = series = &result->series[first];
+	alloc_start_one(s, seconds, err);
+	for (size_t i = 0; i < ARRAY_SIZE(series_names) && err->status == STATUS_OK; i++)
+		series[i].first = seconds[i];
+	began = clock_seconds();
+	while (err->status == STATUS_OK && alloc_start_one(s, seconds, err) == STATUS_OK) {
+		for (size_t i = 0; i < ARRAY_SIZE(series_names); i++) {
+			struct series *one = &series[i];
+
+			if (isnan(seconds[i]))
+				continue;
+			ARRAY_GROW(one->samples, one->count, one->capacity);
+			one->samples[one->count++] = seconds[i];
+		}
+		if (alloc_start_has_enough(s->run, series, began))
+			break;
+	}
+	if (err->status == STATUS_OK && series->stop == STOP_INTERRUPTED)
+		error_set(err, STATUS_INTERRUPTED, "interrupted after %zu samples", series->count);
+	for (size_t i = 0; i < ARRAY_SIZE(series_names); i++) {
+		series[i].stop = series->stop;
+		statistics_compute(series[i].samples, series[i].count, 1, TICK_SECONDS, NULL,
+				   &series[i].statistics);
+	}
+	return err->status;
+}
+
 static void alloc_start_record(struct process_starts *s, const struct series *series)
 {
 	for (size_t i = 0; i <= s->steps; i++)
@@ -292,11 +353,6 @@ enum status alloc_start(struct run *run, struct error *err)
 	const struct device_info *info = &run->devices[0]->info;
 	enum { LAZY, EAGER } loading = (int)case_integer(run->c, "loadings");
 	struct process_starts *s = xcalloc(1, sizeof(*s));
-	struct readings readings = { .take = alloc_start_one,
-				     .state = s,
-				     .names = series_names,
-				     .count = ARRAY_SIZE(series_names),
-				     .least = LEAST_PROCESSES };
 	const struct series *series;
 
 	s->run = run;
@@ -308,7 +364,7 @@ enum status alloc_start(struct run *run, struct error *err)
 				   .lazy = loading == LAZY };
 	snprintf(s->arguments.backend, sizeof(s->arguments.backend), "%s", info->backend);
 	snprintf(s->arguments.module, sizeof(s->arguments.module), "%s", info->module);
-	if (run_readings(run, &readings, &series, err) == STATUS_OK) {
+	if (alloc_start_sample(s, &series, err) == STATUS_OK) {
 		alloc_start_record(s, series);
 		run_verified(run,
 			     "results of the first kernel, the first GEMM and the first all-reduce "

@@ -9,7 +9,6 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "device/cuda/memory/memory.h"
 #include "device/cuda/nvml.h"
 #include "device/cuda/ranks/nccl.h"
 #include "device/images.h"

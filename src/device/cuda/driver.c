@@ -26,16 +26,12 @@ struct library driver_library = {
 	.functions = &driver,
 };
 
-enum status driver_open(struct error *err)
-{
-	return library_open(&driver_library, err);
-}
-
 void *cuda_driver_tensor_map_encoder(void)
 {
 	struct error ignored = ERROR_NONE;
 
-	return driver_open(&ignored) == STATUS_OK ? driver.tensor_map_encode : NULL;
+	return library_open(&driver_library, &ignored) == STATUS_OK ? driver.tensor_map_encode
+								    : NULL;
 }
 
 enum status driver_check(CUresult code, const char *call, size_t bytes, struct error *err)

@@ -31,8 +31,6 @@ struct driver_functions {
 extern struct library driver_library;
 extern struct driver_functions driver;
 
-enum status driver_open(struct error *err);
-
 /* STATUS_OK, or the failure of `call` on `bytes` as "call(1GiB): CUDA_ERROR_...". */
 enum status driver_check(CUresult code, const char *call, size_t bytes, struct error *err);
 #endif

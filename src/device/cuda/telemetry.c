@@ -113,7 +113,6 @@ static void cuda_telemetry_ask_power(nvmlDevice_t handle, const struct device_in
 		    (info->capability_major == 8 && info->capability_minor > 0);
 	unsigned milliwatts;
 
-	out->power_watts = (double)NAN;
 	out->power_window_seconds = POWER_UPDATE_SECONDS;
 	if (NVML_OK(nvmlDeviceGetFieldValues, handle, 1, &field) && field.result == NVML_SUCCESS &&
 	    field.type == NVML_VALUE_UNSIGNED && field.value.number > 0) {
@@ -130,14 +129,7 @@ static void cuda_telemetry_ask_quick(nvmlDevice_t handle, const struct device_in
 	unsigned long long mask;
 	unsigned value;
 
-	*out = (struct telemetry){ .ecc_corrected = -1,
-				   .ecc_uncorrected = -1,
-				   .pcie_generation = -1,
-				   .pcie_width = -1,
-				   .pcie_replays = -1,
-				   .nvlink_errors = -1,
-				   .xid_errors = -1,
-				   .xid = -1 };
+	telemetry_unknown(out);
 	out->sm_clock_hz = cuda_telemetry_clock_hz(handle, NVML_CLOCK_SM);
 	out->memory_clock_hz = cuda_telemetry_clock_hz(handle, NVML_CLOCK_MEM);
 	cuda_telemetry_ask_power(handle, info, out);

@@ -18,11 +18,6 @@
  * part, including the stream's own: a helper that the OS schedules late costs nothing, because
  * others take its part. Helpers wait as streams do, so an idle pool uses no CPU time.
  */
-struct cpu_partition;
-struct thread_pool;
-
-typedef void thread_pool_part_fn(void *context, unsigned part, unsigned parts);
-
 /*
  * The remaining parts in one word: the job's number in the high bits, then its number of parts,
  * then the next part. A thread that claims a part of job n by compare-and-swap knows that job n
@@ -33,8 +28,10 @@ typedef void thread_pool_part_fn(void *context, unsigned part, unsigned parts);
 
 struct thread_pool {
 	const struct cpu_partition *partition;
-	thread_pool_part_fn *run;
+	/* The job: `slice` of part after part of `count` items. */
+	host_slice_fn *slice;
 	void *context;
+	uint64_t count;
 	_Atomic uint64_t parts;
 	struct counter jobs;
 	struct counter finished; /* finished parts of all jobs */
@@ -51,13 +48,17 @@ static void host_stream_thread_pool_take_parts(struct thread_pool *pool)
 
 	for (;;) {
 		unsigned next = (unsigned)(seen & PART_MASK),
-			 count = (unsigned)(seen >> PART_BITS & PART_MASK);
+			 parts = (unsigned)(seen >> PART_BITS & PART_MASK);
+		uint64_t share, rest;
 
-		if (next >= count)
+		if (next >= parts)
 			return;
 		if (!atomic_compare_exchange_weak(&pool->parts, &seen, seen + 1))
 			continue;
-		pool->run(pool->context, next, count);
+		share = pool->count / parts;
+		rest = pool->count % parts;
+		pool->slice(pool->context, next, share * next + rest * next / parts,
+			    share * (next + 1) + rest * (next + 1) / parts);
 		counter_add(&pool->finished, 1);
 		seen = atomic_load(&pool->parts);
 	}
@@ -92,17 +93,6 @@ static struct thread_pool *host_stream_thread_pool_new(const struct cpu_partitio
 	return pool;
 }
 
-static void host_stream_thread_pool_free(struct thread_pool *pool)
-{
-	if (!pool)
-		return;
-	atomic_store(&pool->quit, true);
-	counter_add(&pool->jobs, 1);
-	for (unsigned i = 0; i < pool->helper_count; i++)
-		pthread_join(pool->helpers[i], NULL);
-	free(pool);
-}
-
 unsigned host_stream_threads(struct stream *stream)
 {
 	int cores = host_device(stream->device)->partition->cores;
@@ -110,26 +100,11 @@ unsigned host_stream_threads(struct stream *stream)
 	return cores > HOST_PARALLEL_MAX ? HOST_PARALLEL_MAX : (unsigned)cores;
 }
 
-struct slices {
-	host_slice_fn *slice;
-	void *context;
-	uint64_t count;
-};
-
-static void host_stream_thread_pool_run_part(void *context, unsigned part, unsigned parts)
-{
-	const struct slices *s = context;
-	uint64_t share = s->count / parts, rest = s->count % parts;
-
-	s->slice(s->context, part, share * part + rest * part / parts,
-		 share * (part + 1) + rest * (part + 1) / parts);
-}
-
 unsigned host_stream_parallel(struct stream *stream, uint64_t count, uint64_t grain,
 			      host_slice_fn *slice, void *context)
 {
 	struct host_stream *s = host_stream(stream);
-	struct slices slices = { slice, context, count };
+	struct thread_pool *pool;
 	uint64_t most = grain > 0 ? count / grain : count;
 	unsigned parts = host_stream_threads(stream);
 
@@ -142,15 +117,17 @@ unsigned host_stream_parallel(struct stream *stream, uint64_t count, uint64_t gr
 	if (!s->pool)
 		s->pool = host_stream_thread_pool_new(host_device(stream->device)->partition,
 						      host_stream_threads(stream));
-	s->pool->run = host_stream_thread_pool_run_part;
-	s->pool->context = &slices;
-	s->pool->job++;
-	atomic_store(&s->pool->parts,
-		     (uint64_t)s->pool->job << 2 * PART_BITS | (uint64_t)parts << PART_BITS);
-	counter_add(&s->pool->jobs, 1);
-	host_stream_thread_pool_take_parts(s->pool);
-	s->pool->finished_before += parts;
-	counter_wait(&s->pool->finished, s->pool->finished_before, INFINITY);
+	pool = s->pool;
+	pool->slice = slice;
+	pool->context = context;
+	pool->count = count;
+	pool->job++;
+	atomic_store(&pool->parts,
+		     (uint64_t)pool->job << 2 * PART_BITS | (uint64_t)parts << PART_BITS);
+	counter_add(&pool->jobs, 1);
+	host_stream_thread_pool_take_parts(pool);
+	pool->finished_before += parts;
+	counter_wait(&pool->finished, pool->finished_before, INFINITY);
 	return parts;
 }
 
@@ -304,7 +281,13 @@ void host_stream_destroy(struct stream *stream)
 	}
 	if (s->recording)
 		host_graph_destroy((struct graph *)s->recording);
-	host_stream_thread_pool_free(s->pool);
+	if (s->pool) {
+		atomic_store(&s->pool->quit, true);
+		counter_add(&s->pool->jobs, 1);
+		for (unsigned i = 0; i < s->pool->helper_count; i++)
+			pthread_join(s->pool->helpers[i], NULL);
+		free(s->pool);
+	}
 	if (s->workspace)
 		munmap(s->workspace, s->workspace_bytes);
 	atomic_fetch_sub(&host_device(stream->device)->workspace_bytes, s->workspace_bytes);

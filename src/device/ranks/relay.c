@@ -350,6 +350,38 @@ static enum status relay_ring_pass_pieces(const struct ring *r, int distance, si
 	return status;
 }
 
+/*
+ * The part of the rank `distance` places before this one starts here, and each part travels around
+ * the ring; each rank adds its own elements, so the last one gets the complete sum. Scattered: only
+ * the rank's own part is stored, and partial sums are in the scratch slot, because `from` is
+ * read-only and `to` has room for one part.
+ */
+static enum status relay_ring_reduce_pieces(const struct ring *r, int distance, size_t done,
+					    bool scattered, struct error *err)
+{
+	void *scratch = r->c->relay->scratch;
+	enum status status = STATUS_OK;
+	int last = r->c->size - 2;
+
+	for (int step = 0; step <= last && status == STATUS_OK; step++) {
+		struct span mine = relay_ring_span_of(r, relay_ring_part_before(r, distance + step),
+						      done),
+			    theirs = relay_ring_span_of(
+				    r, relay_ring_part_before(r, distance + step + 1), done);
+		const void *from = step == 0   ? relay_ring_span_at(r, r->from, mine)
+				   : scattered ? scratch
+					       : relay_ring_span_at(r, r->to, mine);
+		void *to = !scattered     ? relay_ring_span_at(r, r->to, theirs)
+			   : step == last ? r->to + done * r->element
+					  : scratch;
+
+		status = relay_ring_put(r, from, mine, err);
+		if (status == STATUS_OK)
+			status = relay_ring_take_and_add(r, theirs, to, step == 0, err);
+	}
+	return status;
+}
+
 /* Multiples of 16 bytes, so that every part has the alignment of the tensor. */
 static size_t relay_ring_equal_parts(const struct communicator *c, size_t count,
 				     enum precision precision)
@@ -373,28 +405,7 @@ enum status relay_all_reduce(struct communicator *c, struct stream *stream, void
 		status = relay_copy_unless_in_place(stream, to, from, count * r.element, err);
 	for (size_t done = 0; done < r.part && status == STATUS_OK;
 	     done += relay_ring_piece_elements(&r)) {
-		/*
-		 * Part k starts on rank k and travels around the ring; each rank adds its own
-		 * elements, so rank k - 1 gets the complete sum.
-		 */
-		for (int step = 0; step < r.c->size - 1 && status == STATUS_OK; step++) {
-			struct span mine = relay_ring_span_of(&r, relay_ring_part_before(&r, step),
-							      done),
-				    theirs =
-					    relay_ring_span_of(&r,
-							       relay_ring_part_before(&r, step + 1),
-							       done);
-
-			status = relay_ring_put(&r,
-						relay_ring_span_at(&r, step == 0 ? r.from : r.to,
-								   mine),
-						mine, err);
-			if (status == STATUS_OK)
-				status = relay_ring_take_and_add(&r, theirs,
-								 relay_ring_span_at(&r, r.to,
-										    theirs),
-								 step == 0, err);
-		}
+		status = relay_ring_reduce_pieces(&r, 0, done, false, err);
 		if (status == STATUS_OK)
 			status = relay_ring_pass_pieces(&r, c->size - 1, done, err);
 	}
@@ -432,35 +443,8 @@ enum status relay_reduce_scatter(struct communicator *c, struct stream *stream, 
 		status = relay_copy_unless_in_place(stream, to, from, count_per_rank * r.element,
 						    err);
 	for (size_t done = 0; done < r.part && status == STATUS_OK;
-	     done += relay_ring_piece_elements(&r)) {
-		void *scratch = r.c->relay->scratch;
-		int last = r.c->size - 2;
-
-		/*
-		 * Partial sums are in the scratch slot: `from` is read-only, `to` has room for one
-		 * part.
-		 */
-		for (int step = 0; step <= last && status == STATUS_OK; step++) {
-			struct span mine = relay_ring_span_of(&r,
-							      relay_ring_part_before(&r, step + 1),
-							      done),
-				    theirs =
-					    relay_ring_span_of(&r,
-							       relay_ring_part_before(&r, step + 2),
-							       done);
-
-			status = relay_ring_put(&r,
-						step == 0 ? relay_ring_span_at(&r, r.from, mine)
-							  : scratch,
-						mine, err);
-			if (status == STATUS_OK)
-				status = relay_ring_take_and_add(&r, theirs,
-								 step == last
-									 ? r.to + done * r.element
-									 : scratch,
-								 step == 0, err);
-		}
-	}
+	     done += relay_ring_piece_elements(&r))
+		status = relay_ring_reduce_pieces(&r, 1, done, true, err);
 	return status;
 }
 

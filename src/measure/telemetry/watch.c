@@ -150,57 +150,43 @@ struct watch_recorder *telemetry_watch_begin(struct device *device, double readi
 	return r;
 }
 
-/* An array with one value per interval; none if all values are unknown. */
-static void telemetry_watch_add_values(const double *values, size_t count, double **out,
-				       size_t *out_count)
+/* An array with one value per interval, part 0 to 2 of a quantity; none if all are unknown. */
+static void telemetry_watch_add_values(const struct watch_recorder *r, enum quantity q, size_t part,
+				       double **out, size_t *out_count)
 {
+	double *values = xcalloc(r->count + 1, sizeof(*values));
 	bool known = false;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < r->count; i++) {
+		const struct interval *v = &r->intervals[i];
+
+		values[i] = (double)NAN;
+		if (q >= READINGS && part == 2)
+			values[i] = v->last[q];
+		else if (q < READINGS && v->n[q] > 0)
+			values[i] = part == 0   ? v->min[q]
+				    : part == 1 ? v->sum[q] / (double)v->n[q]
+						: v->max[q];
 		known = known || !isnan(values[i]);
-	if (!known)
-		return;
-	*out = xcalloc(count, sizeof(**out));
-	memcpy(*out, values, count * sizeof(**out));
-	*out_count = count;
-}
-
-/* min, mean and max of all quantities in order, `count` values each. */
-static double *telemetry_watch_matrix_of(const struct watch_recorder *r)
-{
-	double *matrix = xcalloc(3 * QUANTITIES * (r->count + 1), sizeof(*matrix)), *at = matrix;
-
-	for (size_t q = 0; q < QUANTITIES; q++) {
-		for (size_t part = 0; part < 3; part++) {
-			for (size_t i = 0; i < r->count; i++) {
-				const struct interval *v = &r->intervals[i];
-				double n = q < READINGS ? (double)v->n[q] : 0;
-				const double values[] = { v->min[q < READINGS ? q : 0],
-							  v->sum[q < READINGS ? q : 0] / n,
-							  v->max[q < READINGS ? q : 0] };
-
-				*at++ = n > 0                        ? values[part]
-					: q >= READINGS && part == 2 ? v->last[q]
-								     : (double)NAN;
-			}
-		}
 	}
-	return matrix;
+	if (known) {
+		*out = values;
+		*out_count = r->count;
+	} else {
+		free(values);
+	}
 }
 
-static void telemetry_watch_fill_quantities(struct watch *out, const double *matrix, size_t count)
+static void telemetry_watch_fill_quantities(const struct watch_recorder *r, struct watch *out)
 {
 	for (size_t q = 0; q < QUANTITIES; q++) {
 		struct time_quantity t = { 0 };
 
+		telemetry_watch_add_values(r, q, 1, &t.mean, &t.mean_count);
 		if (q != THROTTLED) { /* a flag: only its mean is meaningful */
-			telemetry_watch_add_values(matrix + 3 * q * count, count, &t.lowest,
-						   &t.lowest_count);
-			telemetry_watch_add_values(matrix + (3 * q + 2) * count, count, &t.highest,
-						   &t.highest_count);
+			telemetry_watch_add_values(r, q, 0, &t.lowest, &t.lowest_count);
+			telemetry_watch_add_values(r, q, 2, &t.highest, &t.highest_count);
 		}
-		telemetry_watch_add_values(matrix + (3 * q + 1) * count, count, &t.mean,
-					   &t.mean_count);
 		if (!t.lowest_count && !t.mean_count && !t.highest_count)
 			continue;
 		t.name = xstrdup(names[q].name);
@@ -235,20 +221,16 @@ bool telemetry_watch_has_power(const struct watch *w)
 
 void telemetry_watch_end(struct watch_recorder *r, struct watch *out)
 {
-	double *matrix;
-
 	memset(out, 0, sizeof(*out));
 	out->offset = out->interval = out->rate = out->verified_bytes = (double)NAN;
 	if (!r)
 		return;
 	telemetry_poller_close(r->poller);
-	matrix = telemetry_watch_matrix_of(r);
 	out->device = xstrdup(r->device->info.id);
 	out->uuid = xstrdup(r->device->info.uuid);
 	out->interval = r->interval_seconds;
 	out->readings = r->readings;
-	telemetry_watch_fill_quantities(out, matrix, r->count);
-	free(matrix);
+	telemetry_watch_fill_quantities(r, out);
 	free(r->intervals);
 	free(r);
 }

@@ -62,19 +62,6 @@ static const int32_t scale_modes[] = {
 	[FP8_SCALE_BLOCKS] = 5, /* BLK128x128_32F */
 };
 
-static enum status lt_product_check_scaling(const struct gemm *g, struct error *err)
-{
-	char version[32];
-
-	if ((!g->fp8.scaling_a && !g->fp8.scaling_b) ||
-	    cublaslt.cublasLtGetVersion() >= SCALE_MODES_SINCE)
-		return STATUS_OK;
-	cublaslt_version(version, sizeof(version));
-	return error_set(err, STATUS_UNSUPPORTED,
-			 "cuBLASLt %s has no scales per row or block; 12.9 and newer have",
-			 version);
-}
-
 /* All of the operation but the bias. */
 static enum status lt_product_describe(const struct lt_product *p, struct error *err)
 {
@@ -125,11 +112,18 @@ enum status lt_product_init(struct lt_product *p, const struct gemm *g, struct e
 {
 	const struct gemm_types *t = cublas_types(g->precision);
 	int64_t batch = cublas_batch(g);
+	char version[32];
 
 	memset(p, 0, sizeof(*p));
 	p->gemm = *g;
-	if (lt_product_check_scaling(g, err) != STATUS_OK ||
-	    cublas_check(cublaslt.cublasLtMatmulDescCreate(&p->operation, t->compute, t->scale),
+	if ((g->fp8.scaling_a || g->fp8.scaling_b) &&
+	    cublaslt.cublasLtGetVersion() < SCALE_MODES_SINCE) {
+		cublaslt_version(version, sizeof(version));
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "cuBLASLt %s has no scales per row or block; 12.9 and newer have",
+				 version);
+	}
+	if (cublas_check(cublaslt.cublasLtMatmulDescCreate(&p->operation, t->compute, t->scale),
 			 "cublasLtMatmulDescCreate", err) != STATUS_OK ||
 	    lt_product_describe(p, err) != STATUS_OK ||
 	    lt_product_set_bias(p, g->bias, err) != STATUS_OK ||

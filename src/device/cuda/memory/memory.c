@@ -1,5 +1,4 @@
 /* Allocates and frees memory by allocator. */
-#include "device/cuda/memory/memory.h"
 
 #include <malloc.h>
 #include <stdatomic.h>

@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "device/cuda/cuda_backend.h"
 #include "device/cuda/driver.h"
-#include "device/cuda/memory/memory.h"
 
 struct cuda_range {
 	struct memory_range base;
@@ -33,7 +32,7 @@ static enum status vmm_read_granularity(struct cuda_device *device, struct error
 
 	if (device->granularity)
 		return STATUS_OK;
-	if (driver_open(err) != STATUS_OK)
+	if (library_open(&driver_library, err) != STATUS_OK)
 		return err ? err->status : STATUS_UNSUPPORTED;
 	status = driver_check(
 		driver.cuDeviceGetAttribute(&supported,
@@ -57,12 +56,6 @@ static size_t vmm_round_up(const struct device *device, size_t bytes)
 	size_t unit = ((const struct cuda_device *)device)->granularity;
 
 	return bytes > SIZE_MAX - unit ? SIZE_MAX / unit * unit : (bytes + unit - 1) / unit * unit;
-}
-
-static enum status vmm_reserve_addresses(size_t bytes, CUdeviceptr *out, struct error *err)
-{
-	return driver_check(driver.cuMemAddressReserve(out, bytes, 0, 0, 0), "cuMemAddressReserve",
-			    bytes, err);
 }
 
 static enum status vmm_map(const struct device *device, CUdeviceptr at, size_t bytes,
@@ -96,7 +89,8 @@ enum status cuda_vmm_alloc(struct device *device, size_t bytes, void **out, stru
 	if (status != STATUS_OK)
 		return status;
 	bytes = vmm_round_up(device, bytes);
-	status = vmm_reserve_addresses(bytes, &at, err);
+	status = driver_check(driver.cuMemAddressReserve(&at, bytes, 0, 0, 0),
+			      "cuMemAddressReserve", bytes, err);
 	if (status != STATUS_OK)
 		return status;
 	status = vmm_map(device, at, bytes, err);
@@ -144,7 +138,8 @@ enum status cuda_range_reserve(struct device *device, size_t bytes, struct memor
 	if (status == STATUS_OK)
 		status = vmm_read_granularity((struct cuda_device *)device, err);
 	if (status == STATUS_OK)
-		status = vmm_reserve_addresses(bytes, &at, err);
+		status = driver_check(driver.cuMemAddressReserve(&at, bytes, 0, 0, 0),
+				      "cuMemAddressReserve", bytes, err);
 	if (status != STATUS_OK)
 		return status;
 	range = xcalloc(1, sizeof(*range));

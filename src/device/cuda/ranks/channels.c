@@ -91,8 +91,8 @@ static bool cuda_channels_has_memory_operations(struct stream *stream, void *scr
 	if (cuda_device_emulated_capability() &&
 	    architecture_capability_number(&stream->device->info) < 70)
 		return false;
-	return driver_open(&ignored) == STATUS_OK && driver.cuStreamWaitValue32_v2 &&
-	       driver.cuStreamWriteValue32_v2 &&
+	return library_open(&driver_library, &ignored) == STATUS_OK &&
+	       driver.cuStreamWaitValue32_v2 && driver.cuStreamWriteValue32_v2 &&
 	       driver.cuStreamWriteValue32_v2(handle, cuda_channels_semaphore_address(scratch), 1,
 					      CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS &&
 	       driver.cuStreamWaitValue32_v2(handle, cuda_channels_semaphore_address(scratch), 1,

@@ -56,21 +56,9 @@ enum status host_telemetry(struct device *device, struct telemetry *out, struct 
 		count++;
 	}
 	hwloc_bitmap_foreach_end();
-	*out = (struct telemetry){
-		.sm_clock_hz = count > 0 ? clocks / count : NAN, /* mean over the partition */
-		.memory_clock_hz = NAN,
-		.power_watts = NAN,
-		.temperature_celsius = sensors_telemetry_temperature_celsius(),
-		.throttle_reasons = -1,
-		.ecc_corrected = -1,
-		.ecc_uncorrected = -1,
-		.pcie_generation = -1,
-		.pcie_width = -1,
-		.pcie_replays = -1,
-		.nvlink_errors = -1,
-		.xid_errors = -1,
-		.xid = -1,
-	};
+	telemetry_unknown(out);
+	out->sm_clock_hz = count > 0 ? clocks / count : NAN; /* mean over the partition */
+	out->temperature_celsius = sensors_telemetry_temperature_celsius();
 	return STATUS_OK;
 }
 
