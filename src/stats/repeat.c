@@ -39,21 +39,16 @@ size_t repeat_order(size_t n)
 	return order;
 }
 
-double repeat_deviation(const double *logs, size_t n, const struct repeat *repeat)
-{
-	double mean, squares = squares_about_mean(logs, n, &mean);
-
-	return sqrt((REPEAT_WEIGHT * repeat->spread * repeat->spread + squares) /
-		    (REPEAT_WEIGHT + (double)n - 1));
-}
-
 struct repeat_interval repeat_interval(const double *logs, size_t n, const struct repeat *repeat,
 				       double probability, double sample_half)
 {
-	double freedom = REPEAT_WEIGHT + (double)n - 1;
+	double freedom = REPEAT_WEIGHT + (double)n - 1, mean;
+	double squares = squares_about_mean(logs, n, &mean);
+	/* Moderated standard deviation of a launch. */
+	double deviation =
+		sqrt((REPEAT_WEIGHT * repeat->spread * repeat->spread + squares) / freedom);
 	double variance = (n < 3 ? 1 : HODGES_LEHMANN_VARIANCE) / (double)n;
-	double half = student_quantile(probability, freedom) * repeat_deviation(logs, n, repeat) *
-		      sqrt(variance);
+	double half = student_quantile(probability, freedom) * deviation * sqrt(variance);
 	struct repeat_interval interval = { .center = stats_repeat_hodges_lehmann(logs, n) };
 
 	if (n == 1 && sample_half > 0)

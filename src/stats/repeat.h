@@ -34,9 +34,6 @@ struct repeat_interval {
 struct repeat_interval repeat_interval(const double *logs, size_t n, const struct repeat *repeat,
 				       double probability, double sample_half);
 
-/* Moderated standard deviation of the logs of n launches; 0 if unknown. */
-double repeat_deviation(const double *logs, size_t n, const struct repeat *repeat);
-
 /*
  * k such that the k-th smallest and k-th largest of n launches enclose the median of any
  * distribution with at least 93 % probability (sign test); 0 for n < 3.

@@ -38,14 +38,6 @@ struct tile {
 	int64_t row, column, rows, columns;
 };
 
-#define REAL float
-#define LOOP(name) name##_float
-#include "device/host/gemm_loops.inc"
-
-#define REAL double
-#define LOOP(name) name##_double
-#include "device/host/gemm_loops.inc"
-
 static enum CBLAS_TRANSPOSE host_gemm_transpose(bool yes)
 {
 	return yes ? CblasTrans : CblasNoTrans;
@@ -62,19 +54,15 @@ static int64_t host_gemm_offset_b(const struct gemm *g, int64_t depth, int64_t c
 	return g->transpose_b ? column + depth * g->ldb : depth + column * g->ldb;
 }
 
-static void host_gemm_multiply_fp32(const struct multiply *x, const struct tile *t)
-{
-	const struct gemm *g = &x->g;
+#define REAL float
+#define LOOP(name) name##_float
+#define BLAS_GEMM cblas_sgemm
+#include "device/host/gemm_loops.inc"
 
-	x->blas->cblas_sgemm(CblasColMajor, host_gemm_transpose(g->transpose_a),
-			     host_gemm_transpose(g->transpose_b), (blasint)t->rows,
-			     (blasint)t->columns, (blasint)g->k, (float)g->alpha,
-			     (const float *)g->a + host_gemm_offset_a(g, t->row, 0),
-			     (blasint)g->lda,
-			     (const float *)g->b + host_gemm_offset_b(g, 0, t->column),
-			     (blasint)g->ldb, (float)g->beta,
-			     (float *)g->c + t->row + t->column * g->ldc, (blasint)g->ldc);
-}
+#define REAL double
+#define LOOP(name) name##_double
+#define BLAS_GEMM cblas_dgemm
+#include "device/host/gemm_loops.inc"
 
 /* Converts a rectangle with leading dimension `ld` to a dense one in FP32. */
 static void host_gemm_panel_widen_to_fp32(float *to, const uint16_t *from, int64_t rows,
@@ -172,27 +160,6 @@ static int64_t host_gemm_tile_start(int64_t length, unsigned index, unsigned par
 	return (int64_t)((double)length * index / parts) / 16 * 16;
 }
 
-/*
- * Applies the epilogue to a tile stored in FP32 or FP64; host_gemm_multiply_tile_16() has its own.
- */
-static void host_gemm_finish_fp32(const struct gemm *g, const struct tile *t)
-{
-	const float *bias = (const float *)g->bias + t->row;
-
-	for (int64_t j = 0; j < t->columns; j++)
-		gemm_finish_float((float *)g->c + t->row + (t->column + j) * g->ldc, bias, t->rows,
-				  g->epilogue == EPILOGUE_BIAS_RELU);
-}
-
-static void host_gemm_finish_fp64(const struct gemm *g, const struct tile *t)
-{
-	const double *bias = (const double *)g->bias + t->row;
-
-	for (int64_t j = 0; j < t->columns; j++)
-		gemm_finish_double((double *)g->c + t->row + (t->column + j) * g->ldc, bias,
-				   t->rows, g->epilogue == EPILOGUE_BIAS_RELU);
-}
-
 static void host_gemm_multiply_part(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct multiply *x = context;
@@ -206,28 +173,12 @@ static void host_gemm_multiply_part(void *context, unsigned part, uint64_t begin
 		t.columns = host_gemm_tile_start(x->g.n, column + 1, x->columns) - t.column;
 		if (t.rows == 0 || t.columns == 0)
 			continue;
-		if (x->g.precision == PRECISION_FP64) {
-			const struct gemm *g = &x->g;
-
-			x->blas->cblas_dgemm(CblasColMajor, host_gemm_transpose(g->transpose_a),
-					     host_gemm_transpose(g->transpose_b), (blasint)t.rows,
-					     (blasint)t.columns, (blasint)g->k, g->alpha,
-					     (const double *)g->a + host_gemm_offset_a(g, t.row, 0),
-					     (blasint)g->lda,
-					     (const double *)g->b +
-						     host_gemm_offset_b(g, 0, t.column),
-					     (blasint)g->ldb, g->beta,
-					     (double *)g->c + t.row + t.column * g->ldc,
-					     (blasint)g->ldc);
-			if (x->g.epilogue != EPILOGUE_NONE)
-				host_gemm_finish_fp64(&x->g, &t);
-		} else if (x->g.precision == PRECISION_FP32) {
-			host_gemm_multiply_fp32(x, &t);
-			if (x->g.epilogue != EPILOGUE_NONE)
-				host_gemm_finish_fp32(&x->g, &t);
-		} else {
+		if (x->g.precision == PRECISION_FP64)
+			host_gemm_multiply_double(x, &t);
+		else if (x->g.precision == PRECISION_FP32)
+			host_gemm_multiply_float(x, &t);
+		else
 			host_gemm_multiply_16(x, &t, part);
-		}
 	}
 }
 

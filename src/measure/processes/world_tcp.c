@@ -56,9 +56,7 @@ static enum status world_tcp_listen_on(const char *interface, const char *host, 
 
 static struct rank *world_tcp_own_rank(const struct world *world)
 {
-	struct tcp *t = world->state;
-
-	return &t->ranks[world->rank];
+	return &((struct tcp *)world->state)->ranks[world->rank];
 }
 
 /* Ends the world for this rank. */
@@ -97,15 +95,15 @@ static enum status world_tcp_lose_hub(const struct world *world, const char *wha
 static enum status world_tcp_open_connection(struct world *world, struct error *err)
 {
 	struct tcp *t = world->state;
+	int *fd = &world_tcp_own_rank(world)->fd;
 	struct net_address address;
 	struct error reason = ERROR_NONE;
 
 	if (!net_address_parse(&address, t->address.host, t->address.port))
 		return world_tcp_lose_hub(world, "the address is not numeric", "", err);
-	if (net_connect(&address, t->hub.join_seconds, 0, &world_tcp_own_rank(world)->fd,
-			&reason) != STATUS_OK)
+	if (net_connect(&address, t->hub.join_seconds, 0, fd, &reason) != STATUS_OK)
 		return world_tcp_lose_hub(world, reason.message, "", err);
-	world_hub_wire_prepare(world_tcp_own_rank(world)->fd);
+	world_hub_wire_prepare(*fd);
 	return STATUS_OK;
 }
 
@@ -131,15 +129,9 @@ static enum status world_tcp_join(struct world *world, struct error *err)
 		pthread_detach(t->thread);
 		t->hub_started = true;
 	}
-	for (int set = 0; set < 2; set++) {
-		size_t bytes = (size_t)world->size * sizeof(struct world_slot);
-		struct world_slot *memory = aligned_alloc(_Alignof(struct world_slot), bytes);
-
-		if (!memory)
-			abort();
-		memset(memory, 0, bytes);
-		r->sets[set] = memory;
-	}
+	for (int set = 0; set < 2; set++)
+		r->sets[set] = xcalloc_aligned(_Alignof(struct world_slot),
+					       (size_t)world->size * sizeof(struct world_slot));
 	if (world_tcp_open_connection(world, err) != STATUS_OK)
 		return err->status;
 	return world_hub_wire_send_frame(r->fd, &hello, t->address.token, t->hub.join_seconds)
