@@ -59,10 +59,7 @@ enum status cuda_device_use(const struct device *device, struct error *err);
 enum status cuda_devices_find(int emulate, struct error *err);
 int cuda_device_emulated_capability(void);
 
-/* memory/vmm.c */
-enum status cuda_vmm_alloc(struct device *device, size_t bytes, void **out, struct error *err);
-enum status cuda_vmm_free(struct device *device, void *memory, size_t bytes, struct error *err);
-/* memory/memory.c */
+/* memory.c */
 struct managed *cuda_memory_managed_open(void);
 enum status cuda_memory_pool_keep(struct device *device, bool keep, struct error *err);
 void cuda_memory_pools_destroy(struct device *device);

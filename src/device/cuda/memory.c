@@ -1,4 +1,5 @@
-/* Allocates and frees memory by allocator. */
+/* Allocates and frees memory by allocator, and ranges of virtual memory. */
+#include "device/cuda/cuda_backend.h"
 
 #include <malloc.h>
 #include <stdatomic.h>
@@ -8,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "device/cuda/cuda_backend.h"
+#include "device/cuda/driver.h"
 #include "device/cuda/nvml.h"
 
 /* Memory in use as NVML reports it; what it does not report stays 0. */
@@ -248,6 +249,130 @@ void cuda_memory_pools_destroy(struct device *device)
 	cuda->releasing = NULL;
 }
 
+/*
+ * CUDA virtual memory: reserves addresses, creates memory, maps it, and grants the device access.
+ * The handle of created memory is released at once, because the mapping keeps the memory.
+ */
+struct cuda_range {
+	struct memory_range base;
+	size_t *pieces; /* size of each mapping, which can only be undone as a whole */
+	size_t count, capacity;
+};
+
+static CUmemAllocationProp cuda_memory_properties(const struct device *device)
+{
+	return (CUmemAllocationProp){
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->info.index },
+	};
+}
+
+/* Queried once: it is constant. The first allocation comes from the driving thread. */
+static enum status cuda_memory_read_granularity(struct cuda_device *device, struct error *err)
+{
+	CUmemAllocationProp memory = cuda_memory_properties(&device->base);
+	int supported = 0;
+	enum status status;
+
+	if (device->granularity)
+		return STATUS_OK;
+	if (library_open(&driver_library, err) != STATUS_OK)
+		return err ? err->status : STATUS_UNSUPPORTED;
+	status = driver_check(
+		driver.cuDeviceGetAttribute(&supported,
+					    CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+					    device->base.info.index),
+		"cuDeviceGetAttribute", 0, err);
+	if (status == STATUS_OK && !supported)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "%s (%s) has no virtual memory (cuMemMap)", device->base.info.id,
+				 device->base.info.name);
+	if (status == STATUS_OK)
+		status = driver_check(
+			driver.cuMemGetAllocationGranularity(&device->granularity, &memory,
+							     CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+			"cuMemGetAllocationGranularity", 0, err);
+	return status;
+}
+
+static size_t cuda_memory_round_up(const struct device *device, size_t bytes)
+{
+	size_t unit = ((const struct cuda_device *)device)->granularity;
+
+	return bytes > SIZE_MAX - unit ? SIZE_MAX / unit * unit : (bytes + unit - 1) / unit * unit;
+}
+
+static enum status cuda_memory_map(const struct device *device, CUdeviceptr at, size_t bytes,
+				   struct error *err)
+{
+	CUmemAllocationProp memory = cuda_memory_properties(device);
+	CUmemAccessDesc access = { .location = memory.location,
+				   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUmemGenericAllocationHandle handle;
+	enum status status = driver_check(driver.cuMemCreate(&handle, bytes, &memory, 0),
+					  "cuMemCreate", bytes, err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = driver_check(driver.cuMemMap(at, bytes, 0, handle, 0), "cuMemMap", bytes, err);
+	driver.cuMemRelease(handle);
+	if (status != STATUS_OK)
+		return status;
+	status = driver_check(driver.cuMemSetAccess(at, bytes, &access, 1), "cuMemSetAccess", bytes,
+			      err);
+	if (status != STATUS_OK)
+		driver.cuMemUnmap(at, bytes);
+	return status;
+}
+
+static enum status cuda_memory_vmm_alloc(struct device *device, size_t bytes, void **out,
+					 struct error *err)
+{
+	enum status status = cuda_memory_read_granularity((struct cuda_device *)device, err);
+	CUdeviceptr at = 0;
+
+	if (status != STATUS_OK)
+		return status;
+	bytes = cuda_memory_round_up(device, bytes);
+	status = driver_check(driver.cuMemAddressReserve(&at, bytes, 0, 0, 0),
+			      "cuMemAddressReserve", bytes, err);
+	if (status != STATUS_OK)
+		return status;
+	status = cuda_memory_map(device, at, bytes, err);
+	if (status != STATUS_OK) {
+		driver.cuMemAddressFree(at, bytes);
+		return status;
+	}
+	*out = (void *)(uintptr_t)
+		at; /* NOLINT(performance-no-int-to-ptr): an address is a number */
+	return STATUS_OK;
+}
+
+/* Work that still uses the memory must be finished; cudaFree() waits for it by itself. */
+static enum status cuda_memory_wait_idle(const struct device *device, struct error *err)
+{
+	enum status status = cuda_device_use(device, err);
+
+	return status == STATUS_OK
+		       ? cuda_device_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", err)
+		       : status;
+}
+
+static enum status cuda_memory_vmm_free(struct device *device, void *memory, size_t bytes,
+					struct error *err)
+{
+	CUdeviceptr at = (CUdeviceptr)(uintptr_t)memory;
+	enum status status = cuda_memory_wait_idle(device, err);
+
+	bytes = cuda_memory_round_up(device, bytes);
+	if (status == STATUS_OK)
+		status = driver_check(driver.cuMemUnmap(at, bytes), "cuMemUnmap", bytes, err);
+	if (status == STATUS_OK)
+		status = driver_check(driver.cuMemAddressFree(at, bytes), "cuMemAddressFree", bytes,
+				      err);
+	return status;
+}
+
 enum status cuda_memory_alloc(struct device *device, enum allocator allocator, size_t bytes,
 			      struct stream *stream, void **out, struct error *err)
 {
@@ -271,7 +396,7 @@ enum status cuda_memory_alloc(struct device *device, enum allocator allocator, s
 	case ALLOCATOR_POOL_RELEASE:
 		return cuda_memory_alloc_releasing(device, bytes, stream, out, err);
 	case ALLOCATOR_VMM:
-		return cuda_vmm_alloc(device, bytes, out, err);
+		return cuda_memory_vmm_alloc(device, bytes, out, err);
 	case ALLOCATOR_MANAGED:
 		return cuda_memory_managed_alloc(device, bytes, out, err);
 	case ALLOCATOR_PINNED:
@@ -308,7 +433,7 @@ enum status cuda_memory_free(struct device *device, enum allocator allocator, vo
 							    cuda_memory_stream_or_default(stream)),
 					      "cudaFreeAsync", bytes, err);
 	case ALLOCATOR_VMM:
-		return cuda_vmm_free(device, memory, bytes, err);
+		return cuda_memory_vmm_free(device, memory, bytes, err);
 	case ALLOCATOR_MANAGED:
 		atomic_fetch_sub(&((struct cuda_device *)device)->managed->bytes, bytes);
 		return cuda_device_check_size(cudaFree(memory), "cudaFree of managed memory", bytes,
@@ -375,5 +500,84 @@ enum status cuda_memory_trim(struct device *device, struct error *err)
 	status = cuda_memory_default_pool(device, &pool, err);
 	if (status == STATUS_OK)
 		status = cuda_device_check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo", err);
+	return status;
+}
+
+enum status cuda_range_reserve(struct device *device, size_t bytes, struct memory_range **out,
+			       struct error *err)
+{
+	enum status status = cuda_device_use(device, err);
+	struct cuda_range *range;
+	CUdeviceptr at = 0;
+
+	*out = NULL;
+	if (status == STATUS_OK)
+		status = cuda_memory_read_granularity((struct cuda_device *)device, err);
+	if (status == STATUS_OK)
+		status = driver_check(driver.cuMemAddressReserve(&at, bytes, 0, 0, 0),
+				      "cuMemAddressReserve", bytes, err);
+	if (status != STATUS_OK)
+		return status;
+	range = xcalloc(1, sizeof(*range));
+	range->base = (struct memory_range){ .device = device,
+					     .start = (char *)(uintptr_t)at, /* NOLINT */
+					     .bytes = bytes };
+	*out = &range->base;
+	return STATUS_OK;
+}
+
+enum status cuda_range_map(struct memory_range *base, size_t bytes, struct error *err)
+{
+	struct cuda_range *range = (struct cuda_range *)base;
+	enum status status = cuda_device_use(base->device, err);
+
+	if (bytes > base->bytes - base->mapped)
+		return error_set(err, STATUS_INTERNAL,
+				 "cannot map %zu bytes at offset %zu of a range of %zu bytes",
+				 bytes, base->mapped, base->bytes);
+	if (status == STATUS_OK)
+		status = cuda_memory_map(base->device,
+					 (CUdeviceptr)(uintptr_t)(base->start + base->mapped),
+					 bytes, err);
+	if (status != STATUS_OK)
+		return status;
+	ARRAY_GROW(range->pieces, range->count, range->capacity);
+	range->pieces[range->count++] = bytes;
+	base->mapped += bytes;
+	return STATUS_OK;
+}
+
+enum status cuda_range_release(struct memory_range *base, struct error *err)
+{
+	struct cuda_range *range = (struct cuda_range *)base;
+	CUdeviceptr at = (CUdeviceptr)(uintptr_t)base->start;
+	enum status status = cuda_memory_wait_idle(base->device, err);
+
+	for (size_t i = 0; i < range->count && status == STATUS_OK; i++) {
+		status = driver_check(driver.cuMemUnmap(at, range->pieces[i]), "cuMemUnmap",
+				      range->pieces[i], err);
+		at += range->pieces[i];
+	}
+	if (status == STATUS_OK)
+		status = driver_check(driver.cuMemAddressFree((CUdeviceptr)(uintptr_t)base->start,
+							      base->bytes),
+				      "cuMemAddressFree", base->bytes, err);
+	free(range->pieces);
+	free(range);
+	return status;
+}
+
+enum status cuda_memory_granularity(struct device *device, enum allocator allocator, size_t *bytes,
+				    struct error *err)
+{
+	enum status status = cuda_device_use(device, err);
+
+	if (allocator != ALLOCATOR_VMM)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "CUDA does not report the granularity of %s",
+				 allocator_name(allocator));
+	if (status == STATUS_OK)
+		status = cuda_memory_read_granularity((struct cuda_device *)device, err);
+	*bytes = ((struct cuda_device *)device)->granularity;
 	return status;
 }
