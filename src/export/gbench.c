@@ -108,16 +108,14 @@ static void gbench_add_context(struct json_writer *w, const struct result *r)
 {
 	const char *compiler = export_fact(r, "compiler");
 
-	writer_key(w, "context");
-	writer_open(w, '{');
+	writer_open_member(w, "context", '{');
 	writer_text_member(w, "date", export_string(r->started));
 	writer_text_member(w, "host_name", export_fact(r, "hostname"));
 	writer_text_member(w, "executable", "gpuproof");
 	writer_count_member(w, "num_cpus",
 			    (size_t)strtoul(export_fact(r, "cpu threads"), NULL, 10));
 	writer_count_member(w, "mhz_per_cpu", 0);
-	writer_key(w, "caches");
-	writer_open(w, '[');
+	writer_open_member(w, "caches", '[');
 	writer_close(w, ']');
 	writer_text_member(w, "library_version", export_string(r->gpuproof_version));
 	/* The note in `environment` about a build that is not suitable for measuring. */
@@ -137,8 +135,7 @@ static void write_gbench(const struct result *r, struct text *out)
 
 	writer_open(&w, '{');
 	gbench_add_context(&w, r);
-	writer_key(&w, "benchmarks");
-	writer_open(&w, '[');
+	writer_open_member(&w, "benchmarks", '[');
 	for (size_t i = 0; i < r->case_count; i++) {
 		const struct case_result *c = &r->cases[i];
 		struct gbench_entry entry = { .c = c, .family = i, .suffix = "", .repetitions = 1 };

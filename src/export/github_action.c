@@ -15,8 +15,7 @@ static void github_action_benchmark_text_member(struct json_writer *w, const cha
 {
 	char *plain = escape_plain(text, true, ESCAPE_ALL);
 
-	writer_key(w, name);
-	writer_text(w, plain);
+	writer_text_member(w, name, plain);
 	free(plain);
 }
 
@@ -32,8 +31,7 @@ static void github_action_benchmark_add_metric(struct json_writer *w, const stru
 	writer_open(w, '{');
 	github_action_benchmark_text_member(w, "name", name);
 	github_action_benchmark_text_member(w, "unit", m->unit);
-	writer_key(w, "value");
-	writer_real(w, m->value);
+	writer_real_member(w, "value", m->value);
 	if (isfinite(m->low) && isfinite(m->high)) {
 		char range[48];
 

@@ -40,19 +40,13 @@ static void ocp_end_line(struct ocp_stream *s, struct json_writer *w)
 	text_add_char(s->out, '\n');
 }
 
-static void ocp_open_member(struct json_writer *w, const char *name)
-{
-	writer_key(w, name);
-	writer_open(w, '{');
-}
-
 /* Starts a line of the run; ocp_end_artifact() ends it. */
 static struct json_writer ocp_begin_of_run(struct ocp_stream *s, double after, const char *kind)
 {
 	struct json_writer w = ocp_begin_line(s, after);
 
-	ocp_open_member(&w, "testRunArtifact");
-	ocp_open_member(&w, kind);
+	writer_open_member(&w, "testRunArtifact", '{');
+	writer_open_member(&w, kind, '{');
 	return w;
 }
 
@@ -63,9 +57,9 @@ static struct json_writer ocp_begin_of_step(struct ocp_stream *s, double after, 
 	char id[24];
 
 	snprintf(id, sizeof(id), "%zu", s->steps);
-	ocp_open_member(&w, "testStepArtifact");
+	writer_open_member(&w, "testStepArtifact", '{');
 	writer_text_member(&w, "testStepId", id);
-	ocp_open_member(&w, kind);
+	writer_open_member(&w, kind, '{');
 	return w;
 }
 
@@ -136,23 +130,21 @@ static void ocp_write_machine(struct json_writer *w, const struct result *r)
 	};
 	const char *host = export_fact(r, "hostname");
 
-	ocp_open_member(w, "dutInfo");
+	writer_open_member(w, "dutInfo", '{');
 	writer_text_member(w, "dutInfoId", *host ? host : "machine");
 	if (*host)
 		writer_text_member(w, "name", host);
-	writer_key(w, "softwareInfos");
-	writer_open(w, '[');
+	writer_open_member(w, "softwareInfos", '[');
 	ocp_write_software(w, "gpuproof", export_string(r->gpuproof_version), "APPLICATION");
 	for (size_t i = 0; i < ARRAY_SIZE(software); i++)
 		ocp_write_software(w, software[i][0], export_fact(r, software[i][0]),
 				   software[i][1]);
 	writer_close(w, ']');
-	writer_key(w, "hardwareInfos");
-	writer_open(w, '[');
+	writer_open_member(w, "hardwareInfos", '[');
 	for (size_t i = 0; i < r->device_count; i++)
 		ocp_write_hardware(w, &r->devices[i]);
 	writer_close(w, ']');
-	ocp_open_member(w, "metadata");
+	writer_open_member(w, "metadata", '{');
 	for (size_t i = 0; i < r->device_count; i++)
 		if (*r->devices[i].uuid)
 			writer_text_member(w, r->devices[i].id, r->devices[i].uuid);
@@ -166,7 +158,7 @@ void ocp_begin(struct ocp_stream *s, const struct result *header)
 
 	s->result = header;
 	w = ocp_begin_line(s, 0);
-	ocp_open_member(&w, "schemaVersion");
+	writer_open_member(&w, "schemaVersion", '{');
 	writer_count_member(&w, "major", 2);
 	writer_count_member(&w, "minor", 0);
 	writer_close(&w, '}');
@@ -175,7 +167,7 @@ void ocp_begin(struct ocp_stream *s, const struct result *header)
 	writer_text_member(&w, "name", export_string(header->config_name));
 	writer_text_member(&w, "version", export_string(header->gpuproof_version));
 	writer_text_member(&w, "commandLine", export_string(header->command));
-	ocp_open_member(&w, "parameters");
+	writer_open_member(&w, "parameters", '{');
 	for (size_t i = 0; i < header->setting_count; i++) {
 		char *name =
 			xasprintf("%s.%s", header->settings[i].section, header->settings[i].key);
@@ -185,7 +177,7 @@ void ocp_begin(struct ocp_stream *s, const struct result *header)
 	}
 	writer_close(&w, '}');
 	ocp_write_machine(&w, header);
-	ocp_open_member(&w, "metadata");
+	writer_open_member(&w, "metadata", '{');
 	writer_text_member(&w, "run", export_string(header->run_id));
 	writer_text_member(&w, "label", export_string(header->label));
 	writer_close(&w, '}');
@@ -211,7 +203,7 @@ static void ocp_write_metric(struct ocp_stream *s, double after, const struct ca
 	writer_real_member(&w, "value", m->value);
 	writer_text_member(&w, "unit", m->unit);
 	ocp_write_device(s, &w, export_string(c->device));
-	ocp_open_member(&w, "metadata");
+	writer_open_member(&w, "metadata", '{');
 	if (isfinite(m->low) && isfinite(m->high)) {
 		writer_real_member(&w, "low", m->low);
 		writer_real_member(&w, "high", m->high);
@@ -283,13 +275,12 @@ static void ocp_write_bounded(struct ocp_stream *s, const struct verdict_check *
 	writer_text_member(&w, "name", *c->metric ? c->metric : c->limit);
 	writer_real_member(&w, "value", c->value);
 	writer_text_member(&w, "unit", c->unit);
-	writer_key(&w, "validators");
-	writer_open(&w, '[');
+	writer_open_member(&w, "validators", '[');
 	writer_open(&w, '{');
 	writer_text_member(&w, "name", c->limit);
 	writer_text_member(&w, "type", least ? "GREATER_THAN_OR_EQUAL" : "LESS_THAN_OR_EQUAL");
 	writer_real_member(&w, "value", c->bound);
-	ocp_open_member(&w, "metadata");
+	writer_open_member(&w, "metadata", '{');
 	writer_text_member(&w, "bound", c->bound_text);
 	writer_text_member(&w, "origin", c->bound_origin);
 	writer_text_member(&w, "place", c->place);
@@ -297,7 +288,7 @@ static void ocp_write_bounded(struct ocp_stream *s, const struct verdict_check *
 	writer_close(&w, '}');
 	writer_close(&w, ']');
 	ocp_write_device(s, &w, c->devices);
-	ocp_open_member(&w, "metadata");
+	writer_open_member(&w, "metadata", '{');
 	writer_text_member(&w, "case", c->case_id);
 	if (isfinite(c->low) && isfinite(c->high)) {
 		writer_real_member(&w, "low", c->low);

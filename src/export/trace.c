@@ -27,8 +27,7 @@ static void trace_add_name(struct json_writer *w, const char *what, size_t proce
 			   const char *name)
 {
 	trace_open_event(w, what, "M", process, thread);
-	writer_key(w, "args");
-	writer_open(w, '{');
+	writer_open_member(w, "args", '{');
 	writer_text_member(w, "name", name);
 	writer_close(w, '}');
 	writer_close(w, '}');
@@ -60,8 +59,7 @@ static void trace_add_event(struct json_writer *w, const struct case_result *c, 
 		trace_open_event(w, export_string(row->operation), "X", process, thread);
 		writer_real_member(w, "ts", MICROSECONDS * span[1]);
 		writer_real_member(w, "dur", MICROSECONDS * (span[2] - span[1]));
-		writer_key(w, "args");
-		writer_open(w, '{');
+		writer_open_member(w, "args", '{');
 		writer_real_member(w, "index", span[0]);
 		writer_close(w, '}');
 		writer_close(w, '}');
@@ -74,14 +72,12 @@ static void trace_write(const struct result *r, struct text *out)
 
 	writer_open(&w, '{');
 	writer_text_member(&w, "displayTimeUnit", "ns");
-	writer_key(&w, "otherData");
-	writer_open(&w, '{');
+	writer_open_member(&w, "otherData", '{');
 	writer_text_member(&w, "gpuproof", r->gpuproof_version);
 	writer_text_member(&w, "run_id", r->run_id);
 	writer_text_member(&w, "started", r->started);
 	writer_close(&w, '}');
-	writer_key(&w, "traceEvents");
-	writer_open(&w, '[');
+	writer_open_member(&w, "traceEvents", '[');
 	for (size_t i = 0; i < r->case_count; i++) {
 		const struct case_result *c = &r->cases[i];
 

@@ -125,8 +125,7 @@ char *verdict_fields_to_json(const struct verdicts *v)
 	writer_open(&w, '{');
 	writer_text_member(&w, "format", "gpuproof-verdicts");
 	writer_count_member(&w, "version", 1);
-	writer_key(&w, "counts");
-	writer_open(&w, '{');
+	writer_open_member(&w, "counts", '{');
 	for (int i = 0; i < VERDICT_COUNT; i++)
 		writer_count_member(&w, verdict_fields_name((enum verdict)i), v->counts[i]);
 	writer_close(&w, '}');

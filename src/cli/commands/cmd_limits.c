@@ -188,8 +188,7 @@ static void cmd_limits_print_json(const struct limits *limits, const struct gpu 
 	writer_text_member(&w, "source", limits->source);
 	if (gpu)
 		writer_text_member(&w, "gpu", gpu->id);
-	writer_key(&w, "limits");
-	writer_open(&w, '[');
+	writer_open_member(&w, "limits", '[');
 	for (size_t i = 0; i < limits->count; i++) {
 		const struct limit *l = &limits->items[i];
 		char *where = cmd_limits_where_words(l);

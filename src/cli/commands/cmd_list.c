@@ -27,8 +27,7 @@ struct list_arguments {
 
 static void cmd_list_gpus_write_sheet(struct json_writer *w, const struct gpu *gpu)
 {
-	writer_key(w, "sheet");
-	writer_open(w, '{');
+	writer_open_member(w, "sheet", '{');
 	for (size_t i = 0; i < gpu->entry_count; i++) {
 		const struct sheet_entry *entry = &gpu->entries[i];
 
@@ -48,8 +47,7 @@ static void cmd_list_gpus_write_sheet(struct json_writer *w, const struct gpu *g
 
 static void cmd_list_gpus_write_published(struct json_writer *w, const struct gpu *gpu)
 {
-	writer_key(w, "published");
-	writer_open(w, '[');
+	writer_open_member(w, "published", '[');
 	for (size_t i = 0; i < gpu->published_count; i++) {
 		const struct published *p = &gpu->published[i];
 
@@ -76,8 +74,7 @@ static void cmd_list_gpus_write_sources(struct json_writer *w)
 	size_t count;
 	const struct gpu_source *sources = gpus_sources(&count);
 
-	writer_key(w, "sources");
-	writer_open(w, '{');
+	writer_open_member(w, "sources", '{');
 	for (size_t i = 0; i < count; i++) {
 		writer_key(w, sources[i].id);
 		writer_open_inline(w, '{');
@@ -94,8 +91,7 @@ static void cmd_list_gpus_print_json(const struct gpu *gpus, size_t count)
 	struct json_writer w = { .expand = 4 };
 
 	writer_open(&w, '{');
-	writer_key(&w, "gpus");
-	writer_open(&w, '[');
+	writer_open_member(&w, "gpus", '[');
 	for (size_t i = 0; i < count; i++) {
 		writer_open(&w, '{');
 		writer_text_member(&w, "id", gpus[i].id);

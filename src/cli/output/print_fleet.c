@@ -131,8 +131,7 @@ static void print_fleet_node_course_json(struct json_writer *w, const struct fle
 	writer_count_member(w, "level_nights", x->recent);
 	writer_real_member(w, "better_by", expm1(x->away));
 	writer_real_member(w, "half_interval", x->half);
-	writer_key(w, "nights");
-	writer_open(w, '[');
+	writer_open_member(w, "nights", '[');
 	for (const struct course_night *n = x->nights; n < x->nights + x->count; n++) {
 		writer_open(w, '{');
 		print_date_member(w, "date", n->day);
@@ -173,8 +172,7 @@ static void print_fleet_node_json(const struct fleet *f, const struct fleet_subj
 	writer_text_member(&w, "host_before", p ? p->host_before : "");
 	writer_count_member(&w, "findings", found);
 	writer_count_member(&w, "open", open);
-	writer_key(&w, "cases");
-	writer_open(&w, '[');
+	writer_open_member(&w, "cases", '[');
 	for (size_t i = 0; i < count; i++)
 		print_fleet_node_course_json(&w, f, &courses[i]);
 	writer_close(&w, ']');
@@ -293,8 +291,7 @@ static void print_fleet_finding_json(struct json_writer *w, const struct fleet *
 
 static void print_fleet_silent_json(struct json_writer *w, const struct fleet *f)
 {
-	writer_key(w, "silent_hosts");
-	writer_open(w, '[');
+	writer_open_member(w, "silent_hosts", '[');
 	for (size_t i = 0; i < f->host_count; i++) {
 		if (f->hosts[i].silent < FLEET_SILENT)
 			continue;
@@ -305,8 +302,7 @@ static void print_fleet_silent_json(struct json_writer *w, const struct fleet *f
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
-	writer_key(w, "gone_devices");
-	writer_open(w, '[');
+	writer_open_member(w, "gone_devices", '[');
 	for (size_t i = 0; i < f->gone_count; i++) {
 		const struct history_place *p = f->gone[i].place;
 
@@ -338,8 +334,7 @@ static void fleet_print_json(const struct fleet *f)
 	print_date_member(&w, "levels_since", f->first_day);
 	print_date_member(&w, "last", f->last_day);
 	writer_count_member(&w, "open", f->open);
-	writer_key(&w, "findings");
-	writer_open(&w, '[');
+	writer_open_member(&w, "findings", '[');
 	for (size_t i = 0; i < f->finding_count; i++)
 		print_fleet_finding_json(&w, f, &f->findings[i]);
 	writer_close(&w, ']');

@@ -158,8 +158,7 @@ static void print_trend_change_json(struct printing *p, const struct trend_chang
 	writer_real_member(w, "ratio", c->ratio);
 	writer_real_member(w, "probability", c->probability);
 	writer_real_member(w, "log_odds", c->odds);
-	writer_key(w, "environment");
-	writer_open(w, '[');
+	writer_open_member(w, "environment", '[');
 	trend_news_differences(p->history, c->night_before, c->night, &found, p->err);
 	for (size_t i = 0; i < found.count; i++) {
 		writer_open(w, '{');
@@ -216,13 +215,11 @@ static void print_trend_series_json(struct printing *p, const struct history_ser
 	writer_count_member(w, "beyond_band", t->beyond);
 	writer_real_member(w, "beyond_by", t->beyond_by);
 	writer_bool_member(w, "too_few_nights", trend_is_young(t));
-	writer_key(w, "changes");
-	writer_open(w, '[');
+	writer_open_member(w, "changes", '[');
 	for (size_t i = 0; i < t->change_count; i++)
 		print_trend_change_json(p, &t->changes[i]);
 	writer_close(w, ']');
-	writer_key(w, "seams");
-	writer_open(w, '[');
+	writer_open_member(w, "seams", '[');
 	for (size_t i = 0; i < t->seam_count; i++)
 		print_trend_seam_json(p, &t->seams[i]);
 	writer_close(w, ']');
@@ -266,8 +263,7 @@ static void print_trend_pool_json(struct printing *p, const struct trend_pool *p
 	writer_count_member(w, "gpus_of_last_nights", pool->recent);
 	writer_count_member(w, "figures", pool->count);
 	writer_real_member(w, "gpus_apart", pool->apart);
-	writer_key(w, "changes");
-	writer_open(w, '[');
+	writer_open_member(w, "changes", '[');
 	for (size_t i = 0; i < pool->trend.change_count; i++)
 		print_trend_change_json(p, &pool->trend.changes[i]);
 	writer_close(w, ']');
@@ -404,8 +400,7 @@ static void print_trend_text(struct printing *p, const struct history_nights *ni
 
 static void print_trend_notes_json(struct json_writer *w, const struct history_notes *notes)
 {
-	writer_key(w, "notes");
-	writer_open(w, '[');
+	writer_open_member(w, "notes", '[');
 	for (size_t i = 0; i < notes->count; i++) {
 		const struct history_note *n = &notes->items[i];
 
@@ -432,21 +427,18 @@ static void print_trend_finish_json(struct printing *p, const int64_t *missed, s
 	char date[16];
 
 	writer_close(w, ']');
-	writer_key(w, "pools");
-	writer_open(w, '[');
+	writer_open_member(w, "pools", '[');
 	for (size_t i = 0; i < p->pools.count; i++)
 		print_trend_pool_json(p, &p->pools.items[i]);
 	writer_close(w, ']');
-	writer_key(w, "missed");
-	writer_open(w, '[');
+	writer_open_member(w, "missed", '[');
 	for (size_t i = 0; i < missed_count; i++) {
 		history_date(missed[i], date);
 		writer_text(w, date);
 	}
 	writer_close(w, ']');
 	print_trend_notes_json(w, &p->notes);
-	writer_key(w, "seams");
-	writer_open(w, '[');
+	writer_open_member(w, "seams", '[');
 	for (size_t i = 0; i < p->seams.count; i++) {
 		char *words = trend_news_seam_group_words(&p->seams.items[i]);
 
@@ -487,8 +479,7 @@ enum status print_trend(struct store *history, const struct trend_options *optio
 		writer_text_member(&p.json, "format", "gpuproof-trend");
 		writer_count_member(&p.json, "version", 1);
 		writer_count_member(&p.json, "nights", nights.count);
-		writer_key(&p.json, "series");
-		writer_open(&p.json, '[');
+		writer_open_member(&p.json, "series", '[');
 		store_each_series(history, &options->filter, print_trends_of_series, &p, err);
 		trend_pools_find(&p.pools, &p.notes);
 		for (size_t i = 0; i < p.pools.count; i++)

@@ -182,6 +182,12 @@ char *writer_finish(struct json_writer *w)
 	return text;
 }
 
+void writer_open_member(struct json_writer *w, const char *name, char bracket)
+{
+	writer_key(w, name);
+	writer_open(w, bracket);
+}
+
 void writer_text_member(struct json_writer *w, const char *name, const char *text)
 {
 	writer_key(w, name);

@@ -48,7 +48,8 @@ void writer_nothing(struct json_writer *w); /* null */
  */
 char *writer_finish(struct json_writer *w);
 
-/* Writes a key and its value. */
+/* Writes a key and its value, or the bracket that begins it. */
+void writer_open_member(struct json_writer *w, const char *name, char bracket);
 void writer_text_member(struct json_writer *w, const char *name, const char *text);
 void writer_real_member(struct json_writer *w, const char *name, double value);
 void writer_bool_member(struct json_writer *w, const char *name, bool value);
