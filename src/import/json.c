@@ -11,14 +11,10 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "import/reading.h"
+#include "result/json/json_reader.h"
 
 /* Most places to try as the start of a document; each is parsed up to its first error. */
 #define MOST_STARTS 64
-
-static const char *import_json_skip_space(const char *p)
-{
-	return p + strspn(p, " \t\r\n");
-}
 
 static const char *import_json_after_string(const char *p)
 {
@@ -135,30 +131,6 @@ void import_json(struct import *import)
 	text_release(&copy);
 }
 
-/* Position after the value at `p`, in text that is valid JSON. */
-static const char *import_json_after_value(const char *p)
-{
-	int depth = 0;
-
-	do {
-		p = import_json_skip_space(p);
-		if (*p == '"') {
-			p = import_json_after_string(p);
-		} else if (*p == '{' || *p == '[') {
-			depth++;
-			p++;
-		} else if (*p == '}' || *p == ']') {
-			depth--;
-			p++;
-		} else if (*p == ',' || *p == ':') {
-			p++;
-		} else {
-			p += strcspn(p, " \t\r\n,:]}");
-		}
-	} while (depth > 0 && *p);
-	return p;
-}
-
 /* Place of an error: a value, or its member `name` or element `index` if it has that. */
 struct json_place {
 	const json_t *value;
@@ -167,42 +139,41 @@ struct json_place {
 };
 
 /*
- * Walks a value and its text, which begins at `p`, together to a place. Adds its path. NULL: the
- * place is not in this value.
+ * Reads the text of `value` together with it, up to a place. Adds its path. NULL: the place is not
+ * in this value.
  */
-static const char *import_json_find(const json_t *value, const char *p,
+static const char *import_json_find(struct json_reader *r, const json_t *value,
 				    const struct json_place *place, struct text *path)
 {
-	void *member = json_object_iter((json_t *)(uintptr_t)value);
-	size_t count = member ? json_object_size(value) : json_array_size(value);
-	const char *start = p;
+	bool object = json_reader_peek(r) == '{', list = json_reader_peek(r) == '[';
+	const char *start = r->at, *found = NULL;
+	size_t before = path->length;
 
-	for (size_t i = 0; i < count; i++) {
+	if (!object && !list)
+		json_reader_skip(r);
+	r->at += object || list;
+	for (size_t i = 0;
+	     !found && (object ? json_reader_member(r, i) : list && json_reader_element(r, i));
+	     i++) {
+		const char *key = object ? r->string.data : NULL;
 		const json_t *item =
-			member ? json_object_iter_value(member) : json_array_get(value, i);
-		const char *key = member ? json_object_iter_key(member) : NULL, *found;
-		size_t before = path->length;
+			object ? json_object_get(value, key) : json_array_get(value, i);
+		bool here =
+			value == place->value &&
+			(key ? place->name && strcmp(key, place->name) == 0 : i == place->index);
 
-		p = import_json_skip_space(p + 1); /* '{', '[' or ',' */
-		if (key) {
-			p = import_json_skip_space(
-				import_json_skip_space(import_json_after_string(p)) + 1);
-			member = json_object_iter_next((json_t *)(uintptr_t)value, member);
-			text_addf(path, "%s%s", before ? "." : "", key);
-		} else {
-			text_addf(path, "[%zu]", i);
-		}
-		if (value == place->value &&
-		    (key ? place->name && strcmp(key, place->name) == 0 : i == place->index))
-			return p;
-		found = import_json_find(item, p, place, path);
-		if (found)
-			return found;
 		if (path->data) /* not after an empty first key */
 			path->data[path->length = before] = '\0';
-		p = import_json_skip_space(import_json_after_value(p));
+		if (key)
+			text_addf(path, "%s%s", before ? "." : "", key);
+		else
+			text_addf(path, "[%zu]", i);
+		json_reader_peek(r);
+		found = here ? r->at : import_json_find(r, item, place, path);
 	}
-	return value == place->value ? start : NULL;
+	if (!found && path->data)
+		path->data[path->length = before] = '\0';
+	return found || value != place->value ? found : start;
 }
 
 __attribute__((format(printf, 3, 0))) static void import_json_report(struct import *import,
@@ -211,14 +182,19 @@ __attribute__((format(printf, 3, 0))) static void import_json_report(struct impo
 								     va_list arguments)
 {
 	struct text path = TEXT_EMPTY;
-	const char *found =
-		import_json_find(import->root, import_json_skip_space(import->text), place, &path);
+	struct error ignored = ERROR_NONE;
+	struct json_reader r = { .text = import->text,
+				 .at = import->text,
+				 .end = import->text + import->length,
+				 .err = &ignored };
+	const char *found = import_json_find(&r, import->root, place, &path);
 	char message[512];
 
 	vsnprintf(message, sizeof(message), format, arguments);
 	building_error_at(import,
 			  1 + import_lines_between(import->text, found ? found : import->text),
 			  "%s%s%s", path.data ? path.data : "", path.length ? ": " : "", message);
+	text_release(&r.string);
 	text_release(&path);
 }
 

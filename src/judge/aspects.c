@@ -272,8 +272,10 @@ static bool judge_aspects_is_partial(const struct about *about, const struct ver
 		about->case_count ? bsearch(&wanted, about->cases, about->case_count,
 					    sizeof(struct case_result *), aspects_by_case_id)
 				  : NULL;
+	const struct aspect_row *row =
+		c ? aspect_row_of(aspects_of_suite((*c)->suite), check->metric, *c) : NULL;
 
-	return c && aspect_is_partial(aspects_of_suite((*c)->suite), check->metric, *c);
+	return row && row->partial;
 }
 
 /*

@@ -56,14 +56,6 @@ enum aspect aspect_of(const struct aspect_row *rows, const char *metric,
 	return row ? row->aspect : ASPECT_NONE;
 }
 
-bool aspect_is_partial(const struct aspect_row *rows, const char *metric,
-		       const struct case_result *c)
-{
-	const struct aspect_row *row = aspect_row_of(rows, metric, c);
-
-	return row && row->partial;
-}
-
 #define LONGEST_PARAMETER 32
 
 /* Appends the value of the parameter in braces: "{PRECISION}", `length` bytes, becomes "FP16". */

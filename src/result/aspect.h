@@ -76,9 +76,6 @@ enum aspect aspect_of(const struct aspect_row *rows, const char *metric,
 /* The row that applies; NULL: none, also if `rows` is NULL. */
 const struct aspect_row *aspect_row_of(const struct aspect_row *rows, const char *metric,
 				       const struct case_result *c);
-/* True if the row that applies is partial. */
-bool aspect_is_partial(const struct aspect_row *rows, const char *metric,
-		       const struct case_result *c);
 /*
  * Text of a row, its parameters in braces replaced by the case's values: "FP16 GEMM"; "" for NULL;
  * the caller frees it.

@@ -30,7 +30,8 @@ size_t result_outcome_not_run(const struct result *result)
 	return result->planned > result->case_count ? result->planned - result->case_count : 0;
 }
 
-bool result_outcome_is_incomplete(const struct result *result)
+/* True if a case is missing or ended in an error, or a device, node or worker was lost. */
+static bool result_outcome_is_incomplete(const struct result *result)
 {
 	return result_outcome_count(result, CASE_ERROR) || result_outcome_not_run(result) ||
 	       result_lost_devices(result) || result_lost_nodes(result) ||

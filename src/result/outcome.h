@@ -12,8 +12,6 @@ size_t result_outcome_count(const struct result *result, enum case_status status
 size_t result_outcome_lost_workers(const struct result *result);
 /* Number of planned cases that were not run. */
 size_t result_outcome_not_run(const struct result *result);
-/* True if a case is missing or ended in an error, or a device, node or worker was lost. */
-bool result_outcome_is_incomplete(const struct result *result);
 /* True if every case was skipped: there is not a single figure. */
 bool result_outcome_measured_nothing(const struct result *result);
 

@@ -90,20 +90,8 @@ void result_release(struct result *result)
 
 void telemetry_during_unknown(struct telemetry_during *during)
 {
-	const struct telemetry_span unknown = { (double)NAN, (double)NAN, (double)NAN };
-
-	*during = (struct telemetry_during){
-		.interval = (double)NAN,
-		.sm_clock_hz = unknown,
-		.memory_clock_hz = unknown,
-		.power_watts = unknown,
-		.temperature_celsius = unknown,
-		.throttle_reasons = -1,
-		.ecc_corrected = -1,
-		.ecc_uncorrected = -1,
-		.pcie_replays = -1,
-		.nvlink_errors = -1,
-	};
+	memset(during, 0, sizeof(*during));
+	json_fields_absent(telemetry_during_fields, during);
 }
 
 static double result_own_value(const struct case_result *c, const char *what)

@@ -138,7 +138,7 @@ static const struct field span_fields[] = {
 	{ 0 },
 };
 
-static const struct field telemetry_during_fields[] = {
+const struct field telemetry_during_fields[] = {
 	FIELD(telemetry_during, readings, uint64),
 	FIELD(telemetry_during, interval, real),
 	FIELD(telemetry_during, sm_clock_hz, object, .fields = span_fields),
@@ -243,6 +243,136 @@ static const struct field node_fields[] = {
 	{ 0 },
 };
 
+/* Reads r->string at a path to a copy that is shared if the reader shares. */
+static char *result_fields_member_text(const struct json_reader *r)
+{
+	char *text = text_harmless(r->string.data);
+
+	if (r->share)
+		memory_shared_text(&text);
+	return text;
+}
+
+static void result_fields_member_parameters_write(struct json_writer *w, const struct field *f,
+						  const void *base)
+{
+	const struct case_result *c = base;
+
+	(void)f;
+	writer_open_inline(w, '{');
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		writer_key(w, c->parameters[i].name);
+		if (isfinite(c->parameters[i].number))
+			writer_real(w, c->parameters[i].number);
+		else
+			writer_text(w, c->parameters[i].text);
+	}
+	writer_close(w, '}');
+}
+
+static enum status result_fields_member_parameters_read(struct json_reader *r,
+							const struct field *f, void *base,
+							const struct json_path *path)
+{
+	struct case_result *c = base;
+
+	if (!json_reader_take(r, '{'))
+		return json_fields_path_error(path, r->err, "expected an object");
+	for (size_t i = 0; json_reader_member(r, i); i++) {
+		struct case_parameter *parameter = json_fields_append(f, base);
+		struct json_number number = { .value = (double)NAN };
+		char *name = result_fields_member_text(r);
+		struct json_path here = { path, name, 0 };
+
+		parameter->name = name;
+		if (case_parameter(c, parameter->name) != parameter)
+			return json_fields_path_error(&here, r->err, "is repeated");
+		if (json_reader_at_number(r))
+			json_reader_number(r, &number);
+		else if (json_reader_peek(r) != '"')
+			return json_fields_path_error(&here, r->err,
+						      "expected a number or a string");
+		else if (json_reader_string(r) == STATUS_OK)
+			parameter->text = result_fields_member_text(r);
+		parameter->number = number.value;
+	}
+	return r->err->status;
+}
+
+static void result_fields_member_parameters_release(const struct field *f, void *base)
+{
+	struct case_result *c = base;
+
+	(void)f;
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		memory_shared_text_free(c->parameters[i].name);
+		memory_shared_text_free(c->parameters[i].text);
+		memory_shared_text_free(c->parameters[i].unit);
+	}
+	free(c->parameters);
+}
+
+/* The string member of a parameter that the row describes. */
+static char **result_fields_parameter_string(const struct field *f, const struct case_parameter *p)
+{
+	return (char **)(void *)((char *)(uintptr_t)p + f->key_offset);
+}
+
+/* Text values are their own text; units are left out where there are none. */
+static void result_fields_parameter_strings_write(struct json_writer *w, const struct field *f,
+						  const void *base)
+{
+	const struct case_result *c = base;
+
+	writer_open_inline(w, '{');
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		const struct case_parameter *p = &c->parameters[i];
+		const char *string = *result_fields_parameter_string(f, p);
+
+		if (f->key_offset == offsetof(struct case_parameter, text) ? !isfinite(p->number)
+									   : !string || !*string)
+			continue;
+		writer_text_member(w, p->name, string);
+	}
+	writer_close(w, '}');
+}
+
+static enum status result_fields_parameter_strings_read(struct json_reader *r,
+							const struct field *f, void *base,
+							const struct json_path *path)
+{
+	struct case_result *c = base;
+
+	if (!json_reader_take(r, '{'))
+		return json_fields_path_error(path, r->err, "expected an object");
+	for (size_t i = 0; json_reader_member(r, i); i++) {
+		const struct case_parameter *p = case_parameter(c, r->string.data);
+		struct json_path here = { path, p ? p->name : "", 0 };
+
+		if (!p)
+			json_reader_skip(r);
+		else if (json_reader_peek(r) != '"')
+			return json_fields_path_error(&here, r->err, "expected a string");
+		else if (json_reader_string(r) == STATUS_OK &&
+			 !*result_fields_parameter_string(f, p))
+			*result_fields_parameter_string(f, p) = result_fields_member_text(r);
+	}
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (!*result_fields_parameter_string(f, &c->parameters[i]))
+			*result_fields_parameter_string(f, &c->parameters[i]) = xstrdup("");
+	return r->err->status;
+}
+
+/*
+ * struct case_parameter *: {"size": 67108864, "direction": "h2d"}; for numbers also text and unit,
+ * by FIELD_KEY.
+ */
+static const struct codec codec_parameters = { result_fields_member_parameters_write,
+					       result_fields_member_parameters_read,
+					       .release = result_fields_member_parameters_release };
+static const struct codec codec_parameter_strings = { result_fields_parameter_strings_write,
+						      result_fields_parameter_strings_read };
+
 const struct field case_fields[] = {
 	FIELD(case_result, suite, string, .shared = true, .publish = PUBLISH_KEEP),
 	FIELD(case_result, label, string, .shared = true, .publish = PUBLISH_LABEL,
@@ -338,6 +468,27 @@ static const struct field config_fields[] = {
 	{ 0 },
 };
 
+static void result_fields_format_write(struct json_writer *w, const struct field *f,
+				       const void *base)
+{
+	(void)f;
+	(void)base;
+	writer_text(w, RESULT_FORMAT);
+}
+
+/* result_json.c has checked it before. */
+static enum status result_fields_format_read(struct json_reader *r, const struct field *f,
+					     void *base, const struct json_path *path)
+{
+	(void)f;
+	(void)base;
+	(void)path;
+	return json_reader_skip(r);
+}
+
+/* First member of the document. */
+static const struct codec codec_format = { result_fields_format_write, result_fields_format_read };
+
 #define HEADER                                                                             \
 	FIELD_NAMED("format", result, version, format), FIELD(result, version, int),       \
 		{ .name = "gpuproof", .codec = &codec_object, .fields = gpuproof_fields }, \
@@ -377,151 +528,3 @@ const struct field result_fields[] = {
 	      .fields = judgement_fields, .omitted = true),
 	{ 0 },
 };
-
-/* Reads r->string at a path to a copy that is shared if the reader shares. */
-static char *result_fields_member_text(const struct json_reader *r)
-{
-	char *text = text_harmless(r->string.data);
-
-	if (r->share)
-		memory_shared_text(&text);
-	return text;
-}
-
-static void result_fields_member_parameters_write(struct json_writer *w, const struct field *f,
-						  const void *base)
-{
-	const struct case_result *c = base;
-
-	(void)f;
-	writer_open_inline(w, '{');
-	for (size_t i = 0; i < c->parameter_count; i++) {
-		writer_key(w, c->parameters[i].name);
-		if (isfinite(c->parameters[i].number))
-			writer_real(w, c->parameters[i].number);
-		else
-			writer_text(w, c->parameters[i].text);
-	}
-	writer_close(w, '}');
-}
-
-static enum status result_fields_member_parameters_read(struct json_reader *r,
-							const struct field *f, void *base,
-							const struct json_path *path)
-{
-	struct case_result *c = base;
-
-	if (!json_reader_take(r, '{'))
-		return json_fields_path_error(path, r->err, "expected an object");
-	for (size_t i = 0; json_reader_member(r, i); i++) {
-		struct case_parameter *parameter = json_fields_append(f, base);
-		struct json_number number = { .value = (double)NAN };
-		char *name = result_fields_member_text(r);
-		struct json_path here = { path, name, 0 };
-
-		parameter->name = name;
-		if (case_parameter(c, parameter->name) != parameter)
-			return json_fields_path_error(&here, r->err, "is repeated");
-		if (json_reader_at_number(r))
-			json_reader_number(r, &number);
-		else if (json_reader_peek(r) != '"')
-			return json_fields_path_error(&here, r->err,
-						      "expected a number or a string");
-		else if (json_reader_string(r) == STATUS_OK)
-			parameter->text = result_fields_member_text(r);
-		parameter->number = number.value;
-	}
-	return r->err->status;
-}
-
-static void result_fields_member_parameters_release(const struct field *f, void *base)
-{
-	struct case_result *c = base;
-
-	(void)f;
-	for (size_t i = 0; i < c->parameter_count; i++) {
-		memory_shared_text_free(c->parameters[i].name);
-		memory_shared_text_free(c->parameters[i].text);
-		memory_shared_text_free(c->parameters[i].unit);
-	}
-	free(c->parameters);
-}
-
-/* The string member of a parameter that the row describes. */
-static char **result_fields_parameter_string(const struct field *f, const struct case_parameter *p)
-{
-	return (char **)(void *)((char *)(uintptr_t)p + f->key_offset);
-}
-
-/* Text values are their own text; units are left out where there are none. */
-static void result_fields_parameter_strings_write(struct json_writer *w, const struct field *f,
-						  const void *base)
-{
-	const struct case_result *c = base;
-
-	writer_open_inline(w, '{');
-	for (size_t i = 0; i < c->parameter_count; i++) {
-		const struct case_parameter *p = &c->parameters[i];
-		const char *string = *result_fields_parameter_string(f, p);
-
-		if (f->key_offset == offsetof(struct case_parameter, text) ? !isfinite(p->number)
-									   : !string || !*string)
-			continue;
-		writer_key(w, p->name);
-		writer_text(w, string);
-	}
-	writer_close(w, '}');
-}
-
-static enum status result_fields_parameter_strings_read(struct json_reader *r,
-							const struct field *f, void *base,
-							const struct json_path *path)
-{
-	struct case_result *c = base;
-
-	if (!json_reader_take(r, '{'))
-		return json_fields_path_error(path, r->err, "expected an object");
-	for (size_t i = 0; json_reader_member(r, i); i++) {
-		const struct case_parameter *p = case_parameter(c, r->string.data);
-		struct json_path here = { path, p ? p->name : "", 0 };
-
-		if (!p)
-			json_reader_skip(r);
-		else if (json_reader_peek(r) != '"')
-			return json_fields_path_error(&here, r->err, "expected a string");
-		else if (json_reader_string(r) == STATUS_OK &&
-			 !*result_fields_parameter_string(f, p))
-			*result_fields_parameter_string(f, p) = result_fields_member_text(r);
-	}
-	for (size_t i = 0; i < c->parameter_count; i++)
-		if (!*result_fields_parameter_string(f, &c->parameters[i]))
-			*result_fields_parameter_string(f, &c->parameters[i]) = xstrdup("");
-	return r->err->status;
-}
-
-static void result_fields_member_format_write(struct json_writer *w, const struct field *f,
-					      const void *base)
-{
-	(void)f;
-	(void)base;
-	writer_text(w, RESULT_FORMAT);
-}
-
-static enum status result_fields_member_format_read(struct json_reader *r, const struct field *f,
-						    void *base, const struct json_path *path)
-{
-	(void)f;
-	(void)base;
-	if (json_reader_peek(r) != '"' || json_reader_string(r) != STATUS_OK ||
-	    strcmp(r->string.data, RESULT_FORMAT) != 0)
-		return json_fields_path_error(path, r->err, "expected \"" RESULT_FORMAT "\"");
-	return STATUS_OK;
-}
-
-const struct codec codec_parameters = { result_fields_member_parameters_write,
-					result_fields_member_parameters_read,
-					.release = result_fields_member_parameters_release };
-const struct codec codec_parameter_strings = { result_fields_parameter_strings_write,
-					       result_fields_parameter_strings_read };
-const struct codec codec_format = { result_fields_member_format_write,
-				    result_fields_member_format_read };

@@ -10,6 +10,7 @@ extern const struct field result_header_fields[]; /* struct result without cases
 struct result;
 extern const struct field case_fields[];        /* struct case_result */
 extern const struct field lost_worker_fields[]; /* struct lost_worker */
+extern const struct field telemetry_during_fields[];
 /* Structs without the name that is their key in the document. */
 extern const struct field metric_fields[];        /* struct metric_value */
 extern const struct field series_fields[];        /* struct series */
@@ -25,14 +26,7 @@ extern const struct field device_info_fields[], finding_fields[], fact_fields[],
 
 extern const char *const better_words[]; /* of enum better */
 
-/*
- * struct case_parameter *: {"size": 67108864, "direction": "h2d"}; for numbers also text and unit,
- * by FIELD_KEY.
- */
-extern const struct codec codec_parameters, codec_parameter_strings;
 /* Writes the document of result_to_json() in pieces. */
 void result_json_to_file(const struct result *result, struct file_output *output);
-/* First two members of the document: format and version. */
-extern const struct codec codec_format;
 
 #endif

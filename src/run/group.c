@@ -12,7 +12,7 @@
 #include "device/ranks/transport.h"
 #include "device/ranks/tcp_mesh.h"
 #include "plan/suite.h"
-#include "result/host/nics.h"
+#include "result/host/host_findings.h"
 #include "run/journal.h"
 #include "run/supervise.h"
 #include "run/workers/describe.h"

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "plan/suite.h"
 #include "result/host/build.h"
-#include "result/host/nics.h"
+#include "result/host/host_findings.h"
 #include "run/workers/run_settings.h"
 
 static void run_header_fill_config(struct result *result, const struct config *config)

@@ -13,7 +13,7 @@
 #include "cli/output/table.h"
 #include "cli/run/nodes/run_fleet.h"
 #include "fleet/merge.h"
-#include "result/host/xid_findings.h"
+#include "result/host/host_findings.h"
 #include "result/json/json_writer.h"
 #include "result/result.h"
 #include "run/conductor.h"
@@ -99,8 +99,7 @@ static void cmd_doctor_print_json(const struct doctor_answer *answer, const stru
 	writer_bool_member(&w, "measurable", probe->device_count > 0);
 	writer_key(&w, "devices");
 	writer_unsigned(&w, probe->device_count);
-	writer_key(&w, "checks");
-	writer_open(&w, '[');
+	writer_open_member(&w, "checks", '[');
 	for (size_t i = 0; i < answer->count; i++) {
 		writer_open(&w, '{');
 		writer_text_member(&w, "state", answer->lines[i].check->word);

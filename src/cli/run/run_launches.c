@@ -12,7 +12,7 @@
 #include "judge/estimate/pool.h"
 #include "measure/processes/signals.h"
 #include "plan/schema.h"
-#include "result/host/xid_findings.h"
+#include "result/host/host_findings.h"
 #include "run/journal.h"
 
 char *run_launches_directory(const char *directory, size_t launch)

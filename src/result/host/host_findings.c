@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "result/host/host_files.h"
-#include "result/host/nics.h"
 
 /*
  * Ranks on one node communicate through /dev/shm: NCCL needs about 10 MB per pair. Containers get

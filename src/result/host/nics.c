@@ -1,4 +1,4 @@
-#include "result/host/nics.h"
+#include "result/host/host_findings.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "result/host/xid_findings.h"
+#include "result/host/host_findings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

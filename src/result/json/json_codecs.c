@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,20 +68,12 @@ static enum status json_codecs_chars_read(struct json_reader *r, const struct fi
 					  const struct json_path *path)
 {
 	char *to = (char *)base + f->offset, *text;
-	size_t length = 0, n;
 
 	if (json_codecs_take_string(r, path) != STATUS_OK)
 		return r->err->status;
 	text = text_harmless(r->string.data);
-	/* Splits between characters, not within one. */
-	for (size_t left = strlen(text); left; left -= n) {
-		n = text_utf8_sequence(text + length, left);
-		if (!n || length + n >= f->size)
-			break;
-		length += n;
-	}
-	memcpy(to, text, length);
-	to[length] = '\0';
+	snprintf(to, f->size, "%s", text);
+	text_mend(to); /* drops a character that was cut in two */
 	free(text);
 	return STATUS_OK;
 }

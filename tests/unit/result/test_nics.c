@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "result/host/nics.h"
+#include "result/host/host_findings.h"
 
 #define SWITCH "/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0"
 #define NEAR SWITCH "/0000:17:01.0/0000:18:00.0"

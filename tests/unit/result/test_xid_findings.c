@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "device/xid.h"
-#include "result/host/xid_findings.h"
+#include "result/host/host_findings.h"
 
 struct found {
 	struct finding items[8];
