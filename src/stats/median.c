@@ -81,21 +81,6 @@ static double stats_median_lower_share(double n)
 	return (rank + weight - 0.5) / n;
 }
 
-/*
- * Effective sample size of n samples with the lag-1 autocorrelation r1. An estimated r1 is too low
- * by (1 + 4 r1) / n (Kendall, Biometrika 41, 1954) and has a standard error of 1 / sqrt(n). Part of
- * that is added, because sampling stops at a narrow interval, which selects series with a low
- * estimate of r1. The correction alone never leaves a series without an interval.
- */
-static double stats_median_effective_count(double n, double r1)
-{
-	double plain = r1 > 0 ? n * (1 - r1) / (1 + r1) : n;
-	double bound = stats_median_correlation_bound(r1, (size_t)n);
-	double cautious = bound > 0 ? n * (1 - bound) / (1 + bound) : n;
-
-	return plain < LEAST_EFFECTIVE ? plain : fmax(cautious, LEAST_EFFECTIVE);
-}
-
 double stats_median_correlation_bound(double r1, size_t n)
 {
 	double count = (double)n;
@@ -105,8 +90,18 @@ double stats_median_correlation_bound(double r1, size_t n)
 
 bool median_interval(const double *sorted, size_t n, double r1, double *low, double *high)
 {
-	double effective = stats_median_effective_count((double)n, r1), whole = floor(effective),
-	       share;
+	/*
+	 * Effective sample size of n samples with the lag-1 autocorrelation r1. An estimated r1 is
+	 * too low by (1 + 4 r1) / n (Kendall, Biometrika 41, 1954) and has a standard error of
+	 * 1 / sqrt(n). Part of that is added, because sampling stops at a narrow interval, which
+	 * selects series with a low estimate of r1. The correction alone never leaves a series
+	 * without an interval.
+	 */
+	double count = (double)n, bound = stats_median_correlation_bound(r1, n),
+	       plain = r1 > 0 ? count * (1 - r1) / (1 + r1) : count,
+	       cautious = bound > 0 ? count * (1 - bound) / (1 + bound) : count,
+	       effective = plain < LEAST_EFFECTIVE ? plain : fmax(cautious, LEAST_EFFECTIVE),
+	       whole = floor(effective), share;
 
 	*low = *high = NAN;
 	if (effective < LEAST_EFFECTIVE)

@@ -83,28 +83,23 @@ static double shift_quantile_of(double probability, double freedom)
 	return probability > 0.96 ? Z_975 : Z_95;
 }
 
-/* Degrees of freedom of a sum of two variances (Welch 1947, Satterthwaite 1946). */
-static double stats_shift_joint_freedom(double a, double freedom_a, double b, double freedom_b)
-{
-	double terms = (isfinite(freedom_a) ? a * a / freedom_a : 0) +
-		       (isfinite(freedom_b) ? b * b / freedom_b : 0);
-
-	return terms > 0 ? (a + b) * (a + b) / terms : INFINITY;
-}
-
 struct shift shift_measure(const struct shift_input *in)
 {
 	bool enough = in->a_count >= FEWEST_LAUNCHES && in->b_count >= FEWEST_LAUNCHES;
 	bool pairs = in->turns && in->a_count == in->b_count && enough;
 	double visits = in->turns ? 0 : M_SQRT2 * in->visit_spread;
 	struct shift out = { .shown = enough };
-	double launches, half;
+	double launches, half, a, b, terms;
 
 	(pairs ? stats_shift_of_pairs : shift_of_sides)(in, &out);
 	launches = out.error * in->resemblance;
 	out.error = root_sum_square(launches, visits);
-	out.freedom = stats_shift_joint_freedom(launches * launches, out.freedom, visits * visits,
-						in->visit_freedom);
+	/* Degrees of freedom of a sum of two variances (Welch 1947, Satterthwaite 1946). */
+	a = launches * launches;
+	b = visits * visits;
+	terms = (isfinite(out.freedom) ? a * a / out.freedom : 0) +
+		(isfinite(in->visit_freedom) ? b * b / in->visit_freedom : 0);
+	out.freedom = terms > 0 ? (a + b) * (a + b) / terms : INFINITY;
 	half = shift_quantile_of(0.975, out.freedom) * out.error;
 	if (enough) {
 		visits *= shift_quantile_of(0.975, in->visit_freedom);

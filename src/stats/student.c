@@ -34,9 +34,10 @@ static double stats_student_beta_fraction(double x, double a, double b)
 	return product;
 }
 
-static double stats_student_incomplete_beta(double x, double a, double b)
+double student_probability(double t, double freedom)
 {
-	double front;
+	/* The incomplete beta function. */
+	double x = freedom / (freedom + t * t), a = freedom / 2, b = 0.5, front;
 
 	if (!(x > 0))
 		return 0;
@@ -45,11 +46,6 @@ static double stats_student_incomplete_beta(double x, double a, double b)
 	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
 	return x < (a + 1) / (a + b + 2) ? front * stats_student_beta_fraction(x, a, b) / a
 					 : 1 - front * stats_student_beta_fraction(1 - x, b, a) / b;
-}
-
-double student_probability(double t, double freedom)
-{
-	return stats_student_incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5);
 }
 
 static double student_search(double probability, double freedom)

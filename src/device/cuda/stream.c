@@ -94,20 +94,6 @@ enum status cuda_gate_open(struct stream *stream, struct error *err)
 			 units_format(gate->timeout_seconds, "s", limit, sizeof(limit)));
 }
 
-static void cuda_stream_gate_release(struct cuda_stream *stream)
-{
-	struct gate *gate = stream->gate;
-
-	if (!gate)
-		return;
-	gate->words->opened = gate->ticket;
-	__sync_synchronize();
-	cudaStreamSynchronize(stream->handle);
-	cudaFreeHost(gate->words);
-	free(gate);
-	stream->gate = NULL;
-}
-
 static struct cuda_event *cuda_stream_event(struct event *event)
 {
 	return (struct cuda_event *)event;
@@ -208,8 +194,14 @@ void cuda_stream_destroy(struct stream *stream)
 	if (!s)
 		return;
 	cuda_stream_handle(stream); /* makes the device current */
-	cuda_stream_gate_release(s);
+	if (s->gate) {
+		s->gate->words->opened = s->gate->ticket;
+		__sync_synchronize();
+	}
 	cudaStreamSynchronize(s->handle);
+	if (s->gate)
+		cudaFreeHost(s->gate->words);
+	free(s->gate);
 	blas_gemm_context_free(s->cublas);
 	lt_context_free(s->lt);
 	cudnn_handle_free(s->cudnn);

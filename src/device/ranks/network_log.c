@@ -76,25 +76,6 @@ static void network_log_take_adapters(struct text *adapters, const char *list, b
 	}
 }
 
-/*
- * Parses "GPU Direct RDMA Disabled for GPU 42000 / HCA 0 (distance 6 > 4)", "... for HCA 0
- * 'mlx5_0'".
- */
-static void network_log_take_refusal(struct choice *c, const char *line)
-{
-	const char *refusal = strstr(line, "GPU Direct RDMA Disabled for ");
-	const char *distance = refusal ? strchr(refusal, '(') : NULL;
-
-	if (!refusal || c->why_not[0])
-		return;
-	if (distance)
-		snprintf(c->why_not, sizeof(c->why_not), "%.*s of GPU and adapter",
-			 (int)strcspn(distance + 1, ")"), distance + 1);
-	else
-		snprintf(c->why_not, sizeof(c->why_not),
-			 "the adapters' driver does not support it");
-}
-
 static char *network_log_choice_describe(const struct choice *c)
 {
 	bool socket = strcmp(c->network, "Socket") == 0;
@@ -119,11 +100,12 @@ static void network_log_choice_read(struct choice *c, const char *log, size_t le
 
 	*c = (struct choice){ 0 };
 	while ((line = strsep(&rest, "\n"))) {
-		const char *said = strstr(line, "NCCL INFO "), *list;
+		const char *said = strstr(line, "NCCL INFO "), *list, *refusal;
 
 		if (!said)
 			continue;
 		said += strlen("NCCL INFO ");
+		refusal = strstr(said, "GPU Direct RDMA Disabled for ");
 		list = strstr(said, " : Using [");
 		if (list)
 			list += strlen(" : Using ");
@@ -133,8 +115,14 @@ static void network_log_choice_read(struct choice *c, const char *log, size_t le
 			network_log_take_adapters(&c->sockets, list, true);
 		else if (list && text_starts_with(said, "NET/"))
 			network_log_take_adapters(&c->adapters, list, false);
-		else
-			network_log_take_refusal(c, said);
+		/* "... for GPU 42000 / HCA 0 (distance 6 > 4)", "... for HCA 0 'mlx5_0'" */
+		else if (refusal && !c->why_not[0] && strchr(refusal, '('))
+			snprintf(c->why_not, sizeof(c->why_not), "%.*s of GPU and adapter",
+				 (int)strcspn(strchr(refusal, '(') + 1, ")"),
+				 strchr(refusal, '(') + 1);
+		else if (refusal && !c->why_not[0])
+			snprintf(c->why_not, sizeof(c->why_not),
+				 "the adapters' driver does not support it");
 	}
 	free(copy);
 }

@@ -92,27 +92,14 @@ static enum status world_tcp_lose_hub(const struct world *world, const char *wha
 	return world_tcp_end(world, &why, err);
 }
 
-static enum status world_tcp_open_connection(struct world *world, struct error *err)
-{
-	struct tcp *t = world->state;
-	int *fd = &world_tcp_own_rank(world)->fd;
-	struct net_address address;
-	struct error reason = ERROR_NONE;
-
-	if (!net_address_parse(&address, t->address.host, t->address.port))
-		return world_tcp_lose_hub(world, "the address is not numeric", "", err);
-	if (net_connect(&address, t->hub.join_seconds, 0, fd, &reason) != STATUS_OK)
-		return world_tcp_lose_hub(world, reason.message, "", err);
-	world_hub_wire_prepare(*fd);
-	return STATUS_OK;
-}
-
 /* Called by a rank's first operation; rank 0 starts the hub. */
 static enum status world_tcp_join(struct world *world, struct error *err)
 {
 	const struct frame hello = { FRAME_HELLO, world->rank, world->size, WORLD_TOKEN_BYTES };
 	struct tcp *t = world->state;
 	struct rank *r = world_tcp_own_rank(world);
+	struct net_address address;
+	struct error reason = ERROR_NONE;
 
 	if (r->ended.status != STATUS_OK)
 		return error_copy(err, &r->ended);
@@ -132,8 +119,11 @@ static enum status world_tcp_join(struct world *world, struct error *err)
 	for (int set = 0; set < 2; set++)
 		r->sets[set] = xcalloc_aligned(_Alignof(struct world_slot),
 					       (size_t)world->size * sizeof(struct world_slot));
-	if (world_tcp_open_connection(world, err) != STATUS_OK)
-		return err->status;
+	if (!net_address_parse(&address, t->address.host, t->address.port))
+		return world_tcp_lose_hub(world, "the address is not numeric", "", err);
+	if (net_connect(&address, t->hub.join_seconds, 0, &r->fd, &reason) != STATUS_OK)
+		return world_tcp_lose_hub(world, reason.message, "", err);
+	world_hub_wire_prepare(r->fd);
 	return world_hub_wire_send_frame(r->fd, &hello, t->address.token, t->hub.join_seconds)
 		       ? STATUS_OK
 		       : world_tcp_lose_hub(world, "send: ", strerror(errno), err);

@@ -80,11 +80,9 @@ struct energy_meter {
 
 /* Contribution of one rank; copied between processes as plain memory. */
 struct share {
-	double joules, watts, seconds, error;
-	double began, first_update, last_update;
+	struct energy_window window;
 	int devices;
-	bool counted;
-	char domain[64], source[64], why[160];
+	char domain[64]; /* of the counter */
 };
 
 static void energy_meter_add_power(void *context, const struct telemetry *t)
@@ -350,76 +348,74 @@ static bool energy_meter_is_shared(const struct energy_meter *m, size_t i)
 static struct share energy_meter_share_of_rank(const struct energy_meter *m)
 {
 	double unix_offset = clock_unix_seconds() - clock_seconds();
-	struct share s = { .seconds = m->ended - m->began,
-			   .counted = true,
-			   .began = unix_offset + m->began,
-			   .first_update = (double)NAN,
-			   .last_update = (double)NAN };
+	struct share s = { .window = { .seconds = m->ended - m->began,
+				       .counted = true,
+				       .began = unix_offset + m->began,
+				       .first_update = (double)NAN,
+				       .last_update = (double)NAN } };
+	struct energy_window *w = &s.window;
 
 	if (m->count > 0 && m->gauges[0].ending.count > 0) {
-		s.first_update = unix_offset + fmax(m->began, m->gauges[0].updates.first.time);
-		s.last_update = unix_offset + fmin(m->ended, m->gauges[0].ending.last.time);
+		w->first_update = unix_offset + fmax(m->began, m->gauges[0].updates.first.time);
+		w->last_update = unix_offset + fmin(m->ended, m->gauges[0].ending.last.time);
 	}
-
 	if (m->err.status != STATUS_OK)
-		snprintf(s.why, sizeof(s.why), "%.150s", m->err.message);
-	else if (!(s.seconds > 0))
-		snprintf(s.why, sizeof(s.why), "no measurement lasted long enough");
-	for (size_t i = 0; i < m->count && !*s.why; i++) {
+		snprintf(w->why, sizeof(w->why), "%.150s", m->err.message);
+	else if (!(w->seconds > 0))
+		snprintf(w->why, sizeof(w->why), "no measurement lasted long enough");
+	for (size_t i = 0; i < m->count && !*w->why; i++) {
 		const struct gauge *g = &m->gauges[i];
 
 		if (energy_meter_is_shared(m, i))
 			continue;
-		s.joules += g->last;
-		s.watts += g->last / s.seconds;
-		s.error = fmax(s.error, g->error);
+		w->joules += g->last;
+		w->watts += g->last / w->seconds;
+		w->error = fmax(w->error, g->error);
 		s.devices++;
-		s.counted &= g->counts;
+		w->counted &= g->counts;
 		snprintf(s.domain, sizeof(s.domain), "%.50s",
 			 g->counts ? g->latest.domain : g->device->info.id);
-		snprintf(s.source, sizeof(s.source), "%s",
+		snprintf(w->source, sizeof(w->source), "%s",
 			 g->counts ? g->latest.source : "power readings every 20 ms");
 	}
-	if (!*s.why && !(s.joules > 0))
-		snprintf(s.why, sizeof(s.why), "%s did not change in %.3g s", s.source, s.seconds);
+	if (!*w->why && !(w->joules > 0))
+		snprintf(w->why, sizeof(w->why), "%s did not change in %.3g s", w->source,
+			 w->seconds);
 	return s;
 }
 
 static void energy_meter_add_shares(struct energy_window *out, const struct share *all, int ranks)
 {
-	int devices = 0;
+	int devices = all[0].devices;
 
-	*out = (struct energy_window){ .counted = true,
-				       .began = all[0].began,
-				       .first_update = all[0].first_update,
-				       .last_update = all[0].last_update };
+	*out = all[0].window;
 	for (int r = 0; r < ranks; r++) {
+		const struct energy_window *w = &all[r].window;
 		int before = 0;
 
-		if (*all[r].why) {
+		if (*w->why) {
 			*out = (struct energy_window){ .joules = (double)NAN,
 						       .watts = (double)NAN,
 						       .error = (double)NAN,
 						       .first_update = (double)NAN,
 						       .last_update = (double)NAN };
-			snprintf(out->why, sizeof(out->why), "%s", all[r].why);
+			snprintf(out->why, sizeof(out->why), "%s", w->why);
 			return;
 		}
 		while (before < r && strcmp(all[before].domain, all[r].domain) != 0)
 			before++;
-		if (before < r)
+		if (r == 0 || before < r)
 			continue; /* the same counter */
-		out->joules += all[r].joules;
-		out->watts += all[r].watts;
-		out->seconds = fmax(out->seconds, all[r].seconds);
-		out->error = fmax(out->error, all[r].error);
+		out->joules += w->joules;
+		out->watts += w->watts;
+		out->seconds = fmax(out->seconds, w->seconds);
+		out->error = fmax(out->error, w->error);
 		devices += all[r].devices;
-		out->counted &= all[r].counted;
+		out->counted &= w->counted;
 	}
-	snprintf(out->source, sizeof(out->source), "%s", all[0].source);
 	if (devices > 1)
-		snprintf(out->source, sizeof(out->source), "%s, %d devices", all[0].source,
-			 devices);
+		snprintf(out->source, sizeof(out->source), "%.70s, %d devices",
+			 all[0].window.source, devices);
 }
 
 void energy_meter_end(struct energy_meter *m, struct world *world, struct energy_window *out)

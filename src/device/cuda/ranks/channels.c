@@ -188,7 +188,6 @@ static size_t cuda_channels_segment_slots_offset(const struct channels *c)
 		       4096;
 }
 
-/* Bytes per slot, and of the whole segment. */
 static size_t channels_slot_size(const struct channels *c)
 {
 	size_t peers = channels_size(c) - 1, slots = (peers ? peers : 1) * RELAY_SLOTS;
