@@ -29,7 +29,7 @@ enum status host_gate_close(struct stream *stream, double timeout_seconds, struc
 {
 	struct gate_arguments gate = { host_stream(stream)->gates_closed + 1, timeout_seconds };
 
-	if (host_graph_stream_refuse_recording(stream, "gates", err) != STATUS_OK)
+	if (host_stream_refuse_recording(stream, "gates", err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
 	host_stream(stream)->gates_closed++;
 	return host_stream_enqueue_always(stream, host_event_gate_run, &gate, sizeof(gate), err);
@@ -129,7 +129,7 @@ static enum status host_event_enqueue_point(struct stream *stream, kernel_fn *ru
 
 enum status host_event_record(struct event *event, struct stream *stream, struct error *err)
 {
-	if (host_graph_stream_refuse_recording(stream, "events", err) != STATUS_OK)
+	if (host_stream_refuse_recording(stream, "events", err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
 	host_event(event)->requested++;
 	return host_event_enqueue_point(stream, host_event_record_run, host_event(event), err);
@@ -138,7 +138,7 @@ enum status host_event_record(struct event *event, struct stream *stream, struct
 /* A stream does not wait for an event that was never recorded. */
 enum status host_stream_wait(struct stream *stream, struct event *event, struct error *err)
 {
-	if (host_graph_stream_refuse_recording(stream, "waits for events", err) != STATUS_OK)
+	if (host_stream_refuse_recording(stream, "waits for events", err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
 	return host_event_enqueue_point(stream, host_event_wait_run, host_event(event), err);
 }

@@ -58,12 +58,9 @@ enum status host_stream_enqueue_always(struct stream *stream, kernel_fn *run, co
 				       size_t bytes, struct error *err);
 
 /*
- * graph.c. STATUS_UNSUPPORTED while the stream records; call it first in operations that cannot be
- * repeated.
+ * STATUS_UNSUPPORTED while the stream records; call it first in operations that cannot be repeated.
  */
-enum status host_graph_stream_refuse_recording(struct stream *stream, const char *what,
-					       struct error *err);
-void host_graph_record(struct host_graph *graph, kernel_fn *run, const void *arguments,
-		       size_t bytes);
+enum status host_stream_refuse_recording(struct stream *stream, const char *what,
+					 struct error *err);
 
 #endif
