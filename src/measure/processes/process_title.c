@@ -11,6 +11,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "device/limits.h"
+
 /* Indices of fields in /proc/PID/stat, see proc(5). */
 enum {
 	STAT_START_CODE = 26,
@@ -35,14 +37,10 @@ static char *title;
 static bool process_title_read_stat(uint64_t fields[STAT_COUNT])
 {
 	char line[1024], *at = NULL;
-	FILE *file = fopen("/proc/self/stat", "re");
 	int field = 3;
 
-	if (!file)
-		return false;
-	if (fgets(line, sizeof(line), file))
+	if (device_limits_read_line(line, sizeof(line), "/proc/self/stat"))
 		at = strrchr(line, ')');
-	fclose(file);
 	for (at = at ? strchr(at, ' ') : NULL; at && field < STAT_COUNT; at = strchr(at, ' '))
 		fields[field++] = strtoull(++at, NULL, 10);
 	return field == STAT_COUNT;

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "device/limits.h"
 #include "measure/processes/child.h"
 #include "measure/processes/process_title.h"
 #include "plan/suite.h"
@@ -207,16 +208,12 @@ int worker_team_reap(struct worker_team *team)
 /* Fields 14 and 15 of /proc/PID/stat, in clock ticks; the name in field 2 may hold anything. */
 static double worker_team_process_cpu_seconds(pid_t pid)
 {
-	char path[64], line[1024];
+	char line[1024];
 	unsigned long user, system;
-	const char *after;
-	FILE *f;
+	const char *after = NULL;
 
-	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-	f = fopen(path, "re");
-	after = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-	if (f)
-		fclose(f);
+	if (device_limits_read_line(line, sizeof(line), "/proc/%ld/stat", (long)pid))
+		after = strrchr(line, ')');
 	if (!after || sscanf(after, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
 			     &system) != 2)
 		return 0;
