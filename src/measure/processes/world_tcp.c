@@ -38,22 +38,6 @@ struct tcp {
 	bool hub_started;
 };
 
-static enum status world_tcp_listen_on(const char *interface, const char *host, struct tcp *t,
-				       struct error *err)
-{
-	struct net_address address, bound;
-
-	if (!net_address_parse(&address, host ? host : "127.0.0.1", 0))
-		return error_set(err, STATUS_USAGE, "'%s' is not a numeric address", host);
-	if (!host && interface && net_interface_address(interface, &address, err) != STATUS_OK)
-		return err->status;
-	if (net_listen(&address, &t->hub.listener, &bound, err) != STATUS_OK)
-		return error_prefix(err, "%s", interface ? interface : "loopback");
-	net_address_host(&bound, t->address.host);
-	t->address.port = net_address_port(&bound);
-	return STATUS_OK;
-}
-
 static struct rank *world_tcp_own_rank(const struct world *world)
 {
 	return &((struct tcp *)world->state)->ranks[world->rank];
@@ -283,6 +267,7 @@ static enum status world_tcp_make(struct world *world, int size,
 enum status world_tcp_create(struct world *world, int size, const struct world_tcp_options *options,
 			     struct world_tcp_address *address, struct error *err)
 {
+	struct net_address listens, bound;
 	struct tcp *t;
 	enum status status = world_tcp_make(world, size, options, err);
 
@@ -295,12 +280,18 @@ enum status world_tcp_create(struct world *world, int size, const struct world_t
 		status = error_errno(err, "getrandom");
 	if (status == STATUS_OK)
 		status = world_new_id(&t->address.id, err);
-	if (status == STATUS_OK)
-		status = world_tcp_listen_on(options->interface, options->host, t, err);
+	if (status == STATUS_OK &&
+	    !net_address_parse(&listens, options->host ? options->host : "127.0.0.1", 0))
+		status = error_set(err, STATUS_USAGE, "'%s' is not a numeric address",
+				   options->host);
+	if (status == STATUS_OK && net_listen(&listens, &t->hub.listener, &bound, err) != STATUS_OK)
+		status = error_prefix(err, "%s", options->host ? options->host : "loopback");
 	if (status != STATUS_OK) {
 		world_release(world);
 		return status;
 	}
+	net_address_host(&bound, t->address.host);
+	t->address.port = net_address_port(&bound);
 	memcpy(t->hub.token, t->address.token, sizeof(t->hub.token));
 	world->id = t->address.id;
 	if (address)

@@ -17,10 +17,9 @@
 #define WORLD_TOKEN_BYTES 32
 
 struct world_tcp_options {
-	/* interface to listen on ("eth0"); NULL: loopback, only ranks of this node */
-	const char *interface;
-	const char *host;    /* numeric address to listen on, instead of `interface`; NULL: none */
-	double join_seconds; /* time for all ranks to connect; 0: 30 */
+	/* numeric address to listen on; NULL: loopback, only ranks of this node */
+	const char *host;
+	double join_seconds;   /* time for all ranks to connect; 0: 30 */
 	double silent_seconds; /* time a rank may be missing while others wait for it; 0: 600 */
 };
 
@@ -33,8 +32,8 @@ struct world_tcp_address {
 };
 
 /*
- * Call on the node of rank 0 before fork(), like world_create(): listens. STATUS_USAGE names the
- * existing interfaces if options->interface is not one of them. Fills `address` (NULL: not needed).
+ * Call on the node of rank 0 before fork(), like world_create(): listens. Fills `address` (NULL:
+ * not needed).
  */
 enum status world_tcp_create(struct world *world, int size, const struct world_tcp_options *options,
 			     struct world_tcp_address *address, struct error *err);

@@ -573,18 +573,6 @@ static void a_world_over_ipv6(void **state)
 	assert_true(tcp_processes(3, &options, rank_agrees, NULL));
 }
 
-static void an_unknown_interface_is_refused(void **state)
-{
-	const struct world_tcp_options options = { .interface = "none9" };
-	struct error err = ERROR_NONE;
-	struct world world;
-
-	(void)state;
-	assert_int_equal(world_tcp_create(&world, 2, &options, NULL, &err), STATUS_USAGE);
-	assert_non_null(strstr(err.message, "interface none9 does not exist"));
-	assert_non_null(strstr(err.message, "lo"));
-}
-
 int main(void)
 {
 #define BOTH(name) \
@@ -606,7 +594,6 @@ int main(void)
 		cmocka_unit_test(leaving_is_no_failure_unless_a_rank_waits),
 		cmocka_unit_test(strangers_get_nothing_and_disturb_nothing),
 		cmocka_unit_test(many_silent_strangers_keep_no_rank_out),
-		cmocka_unit_test(an_unknown_interface_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
