@@ -106,44 +106,31 @@ static enum status input_await(int fd, struct error *err)
 	return STATUS_OK;
 }
 
-/* Reads the next bytes, at most BLOCK; *got is 0 at the end. */
-static enum status input_read_block(int fd, char *block, size_t *got, struct error *err)
-{
-	for (;;) {
-		ssize_t n = read(fd, block, BLOCK);
-
-		if (n >= 0) {
-			*got = (size_t)n;
-			return STATUS_OK;
-		}
-		if (errno == EINTR)
-			continue;
-		if (errno != EAGAIN)
-			return error_errno(err, "cannot be read");
-		if (input_await(fd, err) != STATUS_OK)
-			return err->status;
-	}
-}
-
 static enum status input_read_blocks(int fd, const char *what, size_t most, struct text *out,
 				     struct error *err)
 {
 	char *block = xmalloc(BLOCK);
-	enum status status;
-	size_t total = 0, got = 0;
+	enum status status = STATUS_OK;
+	size_t total = 0;
+	ssize_t n;
 
-	while ((status = input_read_block(fd, block, &got, err)) == STATUS_OK && got) {
-		total += got;
-		if (total > most) {
-			bool mebibytes = most >= (size_t)1 << 20;
+	while (status == STATUS_OK && (n = read(fd, block, BLOCK)) != 0) {
+		bool mebibytes = most >= (size_t)1 << 20;
 
+		if (n < 0 && errno == EAGAIN)
+			status = input_await(fd, err);
+		else if (n < 0 && errno != EINTR)
+			status = error_errno(err, "cannot be read");
+		if (n < 0)
+			continue;
+		total += (size_t)n;
+		if (total > most)
 			status = error_set(err, STATUS_USAGE,
 					   "is larger than %zu %s, so it is not a %s",
 					   mebibytes ? most >> 20 : most >> 10,
 					   mebibytes ? "MiB" : "KiB", what);
-			break;
-		}
-		text_add_bytes(out, block, got);
+		else
+			text_add_bytes(out, block, (size_t)n);
 	}
 	free(block);
 	return status;

@@ -133,16 +133,21 @@ bool text_is_utf8(const char *bytes, size_t count)
 	return true;
 }
 
-void text_mend(char *s)
+/* Replaces invalid bytes and harmful characters by '?'; a character that is cut off may go. */
+static void text_clean(char *s, bool drops_cut)
 {
-	char *to = s;
+	char *to;
 
+	/* Usually all of the text. */
+	while (*s >= 0x20 && *s < 0x7f)
+		s++;
+	to = s;
 	for (size_t left = strlen(s), n; left; s += n, left -= n) {
 		size_t whole = text_utf8_sequence(s, left), cut = 0;
 		bool shown = whole && (*s == '\n' || *s == '\t' || !text_is_harmful(s, whole));
 
 		/* Bytes that are an incomplete start of a character. */
-		if (!whole && (unsigned char)*s >= 0xC2 && (unsigned char)*s <= 0xF4)
+		if (drops_cut && !whole && (unsigned char)*s >= 0xC2 && (unsigned char)*s <= 0xF4)
 			for (cut = 1; ((unsigned char)s[cut] & 0xC0) == 0x80;)
 				cut++;
 		n = whole ? whole : cut ? cut : 1;
@@ -153,6 +158,19 @@ void text_mend(char *s)
 		to += shown ? n : !cut;
 	}
 	*to = '\0';
+}
+
+void text_mend(char *s)
+{
+	text_clean(s, true);
+}
+
+char *text_harmless(const char *s)
+{
+	char *copy = xstrdup(s);
+
+	text_clean(copy, false);
+	return copy;
 }
 
 bool text_is_harmful(const char *bytes, size_t length)
@@ -166,33 +184,6 @@ bool text_is_harmful(const char *bytes, size_t length)
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
 	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff ||
 	       (c & 0xfffe) == 0xfffe;
-}
-
-char *text_harmless(const char *s)
-{
-	size_t left = strlen(s), plain = 0;
-	char *copy = xmalloc(left + 1), *to = copy;
-
-	/* Usually all of the text. */
-	while (plain < left && s[plain] >= 0x20 && s[plain] < 0x7f)
-		plain++;
-	memcpy(to, s, plain);
-	to += plain;
-	s += plain;
-	left -= plain;
-	for (size_t n; left; s += n, left -= n) {
-		size_t whole = text_utf8_sequence(s, left);
-
-		n = whole ? whole : 1;
-		if (*s != '\n' && *s != '\t' && (!whole || text_is_harmful(s, n))) {
-			*to++ = '?';
-			continue;
-		}
-		memcpy(to, s, n);
-		to += n;
-	}
-	*to = '\0';
-	return copy;
 }
 
 /* Levenshtein distance for words of at most 63 characters; longer ones are far from all others. */

@@ -27,17 +27,20 @@ static int progress_columns(int fd)
 	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-static void progress_write(const struct text *text)
+/* Writes the text, if there is any, and releases it. True: it was not empty. */
+static bool progress_write(struct text *text)
 {
 	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+	bool some = text->length > 0;
 
 	/*
 	 * A terminal stopped with Ctrl-S, or a reader that sleeps, must not hold up the
 	 * measurement.
 	 */
-	if (poll(&fd, 1, 0) == 1 && (fd.revents & POLLOUT) &&
-	    !file_write_all(STDERR_FILENO, text->data, text->length))
-		return; /* no terminal */
+	if (some && poll(&fd, 1, 0) == 1 && (fd.revents & POLLOUT))
+		file_write_all(STDERR_FILENO, text->data, text->length);
+	text_release(text);
+	return some;
 }
 
 void progress_begin(struct progress *progress, const struct plan *plan, const bool *done,
@@ -144,10 +147,10 @@ static void progress_clear_line(struct progress *progress, struct text *out)
 
 static void progress_draw(struct progress *progress)
 {
-	struct text text = TEXT_EMPTY, line = TEXT_EMPTY;
+	struct text text = TEXT_EMPTY;
 	double now = clock_seconds();
 	pid_t group = tcgetpgrp(STDERR_FILENO);
-	int width;
+	size_t line;
 
 	/* A job in the background (Ctrl-Z, bg) must not draw over what the shell shows now. */
 	if (!progress->terminal || now < progress->next_draw || (group > 0 && group != getpgrp()))
@@ -157,16 +160,13 @@ static void progress_draw(struct progress *progress)
 	progress->drawn_columns = progress_columns(STDERR_FILENO);
 	progress_left(progress, now);
 	/* One column less: a full last column makes some terminals wrap. */
-	progress_line(progress, now, progress->drawn_columns - 1, &line);
-	width = 0;
-	for (size_t i = 0; i < line.length; i++)
-		width += ((unsigned char)line.data[i] & 0xc0) != 0x80;
-	progress->drawn_width = width;
-	text_add_bytes(&text, line.data, line.length);
+	line = text.length;
+	progress_line(progress, now, progress->drawn_columns - 1, &text);
+	progress->drawn_width = 0;
+	for (; line < text.length; line++)
+		progress->drawn_width += ((unsigned char)text.data[line] & 0xc0) != 0x80;
 	progress_write(&text);
 	progress->drawn = true;
-	text_release(&line);
-	text_release(&text);
 }
 
 void progress_started(struct progress *progress, const struct plan_case *c)
@@ -203,9 +203,7 @@ void progress_tick(struct progress *progress, const char *part)
 	progress->part[sizeof(progress->part) - 1] = '\0';
 	progress_draw(progress);
 	progress_pulse(progress, clock_seconds(), &text);
-	if (text.length)
-		progress_write(&text);
-	text_release(&text);
+	progress_write(&text);
 }
 
 void progress_sampled(struct progress *progress, size_t samples, double median, double half_width)
@@ -297,28 +295,21 @@ void progress_skips(struct progress *progress, bool all, struct text *out)
 	}
 }
 
-static bool progress_in_lines(const struct progress *progress)
-{
-	return !progress->quiet && !progress->terminal;
-}
-
 static void progress_tell_skips(struct progress *progress, bool all)
 {
 	struct text text = TEXT_EMPTY;
 
 	progress_skips(progress, all, &text);
-	if (text.length) {
-		progress_write(&text);
+	if (progress_write(&text))
 		progress->line_at = clock_seconds();
-	}
-	text_release(&text);
 }
 
 void progress_settled(struct progress *progress, const struct plan_case *c,
 		      const struct case_result *result)
 {
 	struct text text = TEXT_EMPTY;
-	bool bad = result->status == CASE_FAILED || result->status == CASE_ERROR;
+	bool bad = result->status == CASE_FAILED || result->status == CASE_ERROR,
+	     in_lines = !progress->quiet && !progress->terminal;
 
 	progress->number++;
 	progress->estimate_left -= c->estimate_seconds;
@@ -333,15 +324,14 @@ void progress_settled(struct progress *progress, const struct plan_case *c,
 	}
 	progress->current = NULL;
 	progress->median = progress->half_width = NAN;
-	if (result->status == CASE_SKIPPED && progress_in_lines(progress))
+	if (result->status == CASE_SKIPPED && in_lines)
 		progress_note_skipped(progress, result);
-	else if (bad || progress_in_lines(progress)) {
+	else if (bad || in_lines) {
 		progress_clear_line(progress, &text);
 		progress_plain(progress, result, &text);
 		progress_write(&text);
 		progress->line_at = clock_seconds();
 	}
-	text_release(&text);
 }
 
 void progress_note(struct progress *progress, const char *format, ...)
@@ -357,7 +347,6 @@ void progress_note(struct progress *progress, const char *format, ...)
 	progress_clear_line(progress, &text);
 	text_addf(&text, "gpuproof: %s\n", note ? note : format);
 	progress_write(&text);
-	text_release(&text);
 	free(note);
 }
 
@@ -366,9 +355,7 @@ void progress_end(struct progress *progress)
 	struct text text = TEXT_EMPTY;
 
 	progress_clear_line(progress, &text);
-	if (text.length)
-		progress_write(&text);
-	text_release(&text);
+	progress_write(&text);
 	progress_tell_skips(progress, true);
 	for (size_t i = 0; i < progress->skipped_count; i++) {
 		free(progress->skipped[i].reason);
