@@ -6,11 +6,32 @@
 /* One core copies smaller pieces faster than a second one wakes up. */
 #define GRAIN_BYTES (512u << 10)
 
+/* A copy or a fill of `count` bytes or rows, of which each part of the pool takes a slice. */
 struct copy_arguments {
+	host_slice_fn *slice;
+	uint64_t count, grain;
 	char *to;
 	const char *from;
-	size_t bytes;
+	size_t to_stride, from_stride, row_bytes; /* of rows */
+	int byte;                                 /* of a fill */
 };
+
+static enum status host_copy_run(struct stream *stream, const void *arguments, struct error *err)
+{
+	struct copy_arguments copy = *(const struct copy_arguments *)arguments;
+
+	(void)err;
+	host_stream_parallel(stream, copy.count, copy.grain, copy.slice, &copy);
+	return STATUS_OK;
+}
+
+static enum status host_copy_enqueue(struct stream *stream, struct copy_arguments copy,
+				     struct error *err)
+{
+	if (copy.count == 0)
+		return STATUS_OK;
+	return host_stream_enqueue(stream, host_copy_run, &copy, sizeof(copy), err);
+}
 
 static void host_copy_memory_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
@@ -20,25 +41,16 @@ static void host_copy_memory_slice(void *context, unsigned part, uint64_t begin,
 	memcpy(copy->to + begin, copy->from + begin, end - begin);
 }
 
-static enum status host_copy_run(struct stream *stream, const void *arguments, struct error *err)
-{
-	struct copy_arguments copy = *(const struct copy_arguments *)arguments;
-
-	(void)err;
-	if (copy.to != copy.from)
-		host_stream_parallel(stream, copy.bytes, GRAIN_BYTES, host_copy_memory_slice,
-				     &copy);
-	return STATUS_OK;
-}
-
 enum status host_copy(struct stream *stream, void *to, const void *from, size_t bytes,
 		      struct error *err)
 {
-	struct copy_arguments copy = { to, from, bytes };
-
-	if (bytes == 0)
-		return STATUS_OK;
-	return host_stream_enqueue(stream, host_copy_run, &copy, sizeof(copy), err);
+	return host_copy_enqueue(stream,
+				 (struct copy_arguments){ .slice = host_copy_memory_slice,
+							  .count = to == from ? 0 : bytes,
+							  .grain = GRAIN_BYTES,
+							  .to = to,
+							  .from = from },
+				 err);
 }
 
 /* Every host device reaches all memory; the copy runs on the cores of the stream's device. */
@@ -51,72 +63,47 @@ enum status host_copy_peer(struct stream *stream, void *to, struct device *to_de
 	return host_copy(stream, to, from, bytes, err);
 }
 
-struct rows_arguments {
-	char *to;
-	const char *from;
-	size_t to_stride, from_stride, row_bytes, rows;
-};
-
 static void host_copy_rows_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
-	const struct rows_arguments *r = context;
+	const struct copy_arguments *r = context;
 
 	(void)part;
 	for (uint64_t row = begin; row < end; row++)
 		memcpy(r->to + row * r->to_stride, r->from + row * r->from_stride, r->row_bytes);
 }
 
-static enum status host_copy_rows_run(struct stream *stream, const void *arguments,
-				      struct error *err)
-{
-	struct rows_arguments r = *(const struct rows_arguments *)arguments;
-
-	(void)err;
-	host_stream_parallel(stream, r.rows, GRAIN_BYTES / r.row_bytes + 1, host_copy_rows_slice,
-			     &r);
-	return STATUS_OK;
-}
-
 enum status host_copy_rows(struct stream *stream, void *to, size_t to_stride, const void *from,
 			   size_t from_stride, size_t row_bytes, size_t rows, struct error *err)
 {
-	struct rows_arguments r = { to, from, to_stride, from_stride, row_bytes, rows };
-
-	if (row_bytes == 0 || rows == 0)
-		return STATUS_OK;
-	return host_stream_enqueue(stream, host_copy_rows_run, &r, sizeof(r), err);
+	return host_copy_enqueue(stream,
+				 (struct copy_arguments){
+					 .slice = host_copy_rows_slice,
+					 .count = row_bytes ? rows : 0,
+					 .grain = row_bytes ? GRAIN_BYTES / row_bytes + 1 : 1,
+					 .to = to,
+					 .from = from,
+					 .to_stride = to_stride,
+					 .from_stride = from_stride,
+					 .row_bytes = row_bytes },
+				 err);
 }
-
-struct set_arguments {
-	char *memory;
-	int byte;
-	size_t bytes;
-};
 
 static void host_copy_set_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
-	const struct set_arguments *set = context;
+	const struct copy_arguments *set = context;
 
 	(void)part;
-	memset(set->memory + begin, set->byte, end - begin);
-}
-
-static enum status host_copy_set_run(struct stream *stream, const void *arguments,
-				     struct error *err)
-{
-	struct set_arguments set = *(const struct set_arguments *)arguments;
-
-	(void)err;
-	host_stream_parallel(stream, set.bytes, GRAIN_BYTES, host_copy_set_slice, &set);
-	return STATUS_OK;
+	memset(set->to + begin, set->byte, end - begin);
 }
 
 enum status host_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
 			    struct error *err)
 {
-	struct set_arguments set = { memory, byte, bytes };
-
-	if (bytes == 0)
-		return STATUS_OK;
-	return host_stream_enqueue(stream, host_copy_set_run, &set, sizeof(set), err);
+	return host_copy_enqueue(stream,
+				 (struct copy_arguments){ .slice = host_copy_set_slice,
+							  .count = bytes,
+							  .grain = GRAIN_BYTES,
+							  .to = memory,
+							  .byte = byte },
+				 err);
 }
