@@ -48,6 +48,11 @@ enum status cuda_device_check(cudaError_t code, const char *call, struct error *
 enum status cuda_device_check_size(cudaError_t code, const char *function, size_t bytes,
 				   struct error *err);
 
+/* Call a function of the runtime and check its answer under its own name. */
+#define CUDA_CALL(err, function, ...) cuda_device_check(function(__VA_ARGS__), #function, err)
+#define CUDA_CALL_SIZE(err, bytes, function, ...) \
+	cuda_device_check_size(function(__VA_ARGS__), #function, bytes, err)
+
 /* device.c: makes `device` current; free if it already is. */
 enum status cuda_device_use(const struct device *device, struct error *err);
 

@@ -131,19 +131,14 @@ int cuda_device_emulated_capability(void)
 enum status cuda_drives(int index, char *how, size_t size, struct error *err)
 {
 	int major = 0, minor = 0, driver = 0;
-	enum status status =
-		cuda_device_check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
-							 index),
-				  "cudaDeviceGetAttribute", err);
+	enum status status = CUDA_CALL(err, cudaDeviceGetAttribute, &major,
+				       cudaDevAttrComputeCapabilityMajor, index);
 
 	if (status == STATUS_OK)
-		status = cuda_device_check(cudaDeviceGetAttribute(&minor,
-								  cudaDevAttrComputeCapabilityMinor,
-								  index),
-					   "cudaDeviceGetAttribute", err);
+		status = CUDA_CALL(err, cudaDeviceGetAttribute, &minor,
+				   cudaDevAttrComputeCapabilityMinor, index);
 	if (status == STATUS_OK)
-		status = cuda_device_check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion",
-					   err);
+		status = CUDA_CALL(err, cudaDriverGetVersion, &driver);
 	if (status != STATUS_OK)
 		return status;
 	return device_images_for(GPUPROOF_CUDA_IMAGES, major * 10 + minor, driver >= CUDART_VERSION,
@@ -156,7 +151,7 @@ enum status cuda_device_use(const struct device *device, struct error *err)
 
 	if (device->info.index == current_index)
 		return STATUS_OK;
-	status = cuda_device_check(cudaSetDevice(device->info.index), "cudaSetDevice", err);
+	status = CUDA_CALL(err, cudaSetDevice, device->info.index);
 	if (status == STATUS_OK)
 		current_index = device->info.index;
 	return status;
@@ -183,9 +178,8 @@ enum status cuda_device_open(int index, struct device **out, struct error *err)
 		status = cuda_device_check(cudaFree(NULL), "cudaFree(0), which creates the context",
 					   err);
 	if (status == STATUS_OK)
-		status = cuda_device_check(cudaDeviceGetStreamPriorityRange(&device->priority_low,
-									    &device->priority_high),
-					   "cudaDeviceGetStreamPriorityRange", err);
+		status = CUDA_CALL(err, cudaDeviceGetStreamPriorityRange, &device->priority_low,
+				   &device->priority_high);
 	if (status == STATUS_OK && (info->capabilities & DEVICE_HAS_POOLS))
 		status = cuda_memory_pool_keep(&device->base, true, err);
 	if (status != STATUS_OK) {
@@ -233,8 +227,7 @@ enum status cuda_device_memory(struct device *device, uint64_t *free_bytes, uint
 	enum status status = cuda_device_use(device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_device_check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo",
-					   err);
+		status = CUDA_CALL(err, cudaMemGetInfo, &available, &total);
 	*free_bytes = available;
 	*total_bytes = total;
 	return status;

@@ -33,4 +33,7 @@ extern struct driver_functions driver;
 
 /* STATUS_OK, or the failure of `call` on `bytes` as "call(1GiB): CUDA_ERROR_...". */
 enum status driver_check(CUresult code, const char *call, size_t bytes, struct error *err);
+#define DRIVER_CALL(err, bytes, function, ...) \
+	driver_check(driver.function(__VA_ARGS__), #function, bytes, err)
+
 #endif

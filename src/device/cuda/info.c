@@ -166,8 +166,7 @@ enum status cuda_device_info(int index, struct device_info *out, struct error *e
 	if (index < 0 || index >= cuda_device_count())
 		return error_set(err, STATUS_USAGE, "no device cuda:%d; there are %d", index,
 				 cuda_device_count());
-	status = cuda_device_check(cudaGetDeviceProperties(&properties, index),
-				   "cudaGetDeviceProperties", err);
+	status = CUDA_CALL(err, cudaGetDeviceProperties, &properties, index);
 	if (status != STATUS_OK)
 		return status;
 	snprintf(out->id, sizeof(out->id), "cuda:%d", index);

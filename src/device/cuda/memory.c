@@ -51,12 +51,10 @@ static enum status cuda_memory_view_ask_pool(struct device *device, struct memor
 	enum status status;
 	cudaMemPool_t pool;
 
-	status = cuda_device_check(cudaDeviceGetDefaultMemPool(&pool, device->info.index),
-				   "cudaDeviceGetDefaultMemPool", err);
+	status = CUDA_CALL(err, cudaDeviceGetDefaultMemPool, &pool, device->info.index);
 	for (size_t i = 0; i < ARRAY_SIZE(attributes) && status == STATUS_OK; i++)
-		status = cuda_device_check(cudaMemPoolGetAttribute(pool, attributes[i].attribute,
-								   attributes[i].value),
-					   "cudaMemPoolGetAttribute", err);
+		status = CUDA_CALL(err, cudaMemPoolGetAttribute, pool, attributes[i].attribute,
+				   attributes[i].value);
 	return status;
 }
 
@@ -105,10 +103,8 @@ static enum status cuda_memory_ask_what_fits(struct cuda_device *cuda, uint64_t 
 	const struct device_info *info = &cuda->base.info;
 	uint64_t unused, total, most;
 	int supported = 0;
-	enum status status =
-		cuda_device_check(cudaDeviceGetAttribute(&supported, cudaDevAttrManagedMemory,
-							 info->index),
-				  "cudaDeviceGetAttribute", err);
+	enum status status = CUDA_CALL(err, cudaDeviceGetAttribute, &supported,
+				       cudaDevAttrManagedMemory, info->index);
 
 	if (status == STATUS_OK && !supported)
 		return error_set(err, STATUS_UNSUPPORTED, "%s (%s) has no managed memory", info->id,
@@ -144,8 +140,8 @@ static enum status cuda_memory_managed_alloc(struct device *device, size_t bytes
 						"allocation of more managed memory than is free",
 						bytes, err);
 	if (status == STATUS_OK)
-		status = cuda_device_check_size(cudaMallocManaged(out, bytes, cudaMemAttachGlobal),
-						"cudaMallocManaged", bytes, err);
+		status = CUDA_CALL_SIZE(err, bytes, cudaMallocManaged, out, bytes,
+					cudaMemAttachGlobal);
 	if (status != STATUS_OK)
 		atomic_fetch_sub(&cuda->managed->bytes, bytes);
 	return status;
@@ -190,9 +186,8 @@ static enum status cuda_memory_alloc_registered(size_t bytes, void **out, struct
 		return cuda_memory_host_no_memory("posix_memalign", bytes, err);
 	}
 	cuda_memory_touch_pages(*out, bytes);
-	status = cuda_device_check_size(cudaHostRegister(*out, whole ? whole : page,
-							 cudaHostRegisterPortable),
-					"cudaHostRegister", bytes, err);
+	status = CUDA_CALL_SIZE(err, bytes, cudaHostRegister, *out, whole ? whole : page,
+				cudaHostRegisterPortable);
 	if (status != STATUS_OK) {
 		free(*out);
 		*out = NULL;
@@ -230,14 +225,11 @@ static enum status cuda_memory_alloc_releasing(struct device *device, size_t byt
 	if (!(device->info.capabilities & DEVICE_HAS_POOLS))
 		return cuda_memory_pools_missing(device, err);
 	if (!cuda->releasing)
-		status = cuda_device_check(cudaMemPoolCreate(&cuda->releasing, &properties),
-					   "cudaMemPoolCreate", err);
+		status = CUDA_CALL(err, cudaMemPoolCreate, &cuda->releasing, &properties);
 	if (status != STATUS_OK)
 		return status;
-	return cuda_device_check_size(cudaMallocFromPoolAsync(out, bytes, cuda->releasing,
-							      cuda_memory_stream_or_default(
-								      stream)),
-				      "cudaMallocFromPoolAsync", bytes, err);
+	return CUDA_CALL_SIZE(err, bytes, cudaMallocFromPoolAsync, out, bytes, cuda->releasing,
+			      cuda_memory_stream_or_default(stream));
 }
 
 void cuda_memory_pools_destroy(struct device *device)
@@ -278,20 +270,16 @@ static enum status cuda_memory_read_granularity(struct cuda_device *device, stru
 		return STATUS_OK;
 	if (library_open(&driver_library, err) != STATUS_OK)
 		return err ? err->status : STATUS_UNSUPPORTED;
-	status = driver_check(
-		driver.cuDeviceGetAttribute(&supported,
-					    CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
-					    device->base.info.index),
-		"cuDeviceGetAttribute", 0, err);
+	status = DRIVER_CALL(err, 0, cuDeviceGetAttribute, &supported,
+			     CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+			     device->base.info.index);
 	if (status == STATUS_OK && !supported)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "%s (%s) has no virtual memory (cuMemMap)", device->base.info.id,
 				 device->base.info.name);
 	if (status == STATUS_OK)
-		status = driver_check(
-			driver.cuMemGetAllocationGranularity(&device->granularity, &memory,
-							     CU_MEM_ALLOC_GRANULARITY_MINIMUM),
-			"cuMemGetAllocationGranularity", 0, err);
+		status = DRIVER_CALL(err, 0, cuMemGetAllocationGranularity, &device->granularity,
+				     &memory, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
 	return status;
 }
 
@@ -309,17 +297,15 @@ static enum status cuda_memory_map(const struct device *device, CUdeviceptr at, 
 	CUmemAccessDesc access = { .location = memory.location,
 				   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 	CUmemGenericAllocationHandle handle;
-	enum status status = driver_check(driver.cuMemCreate(&handle, bytes, &memory, 0),
-					  "cuMemCreate", bytes, err);
+	enum status status = DRIVER_CALL(err, bytes, cuMemCreate, &handle, bytes, &memory, 0);
 
 	if (status != STATUS_OK)
 		return status;
-	status = driver_check(driver.cuMemMap(at, bytes, 0, handle, 0), "cuMemMap", bytes, err);
+	status = DRIVER_CALL(err, bytes, cuMemMap, at, bytes, 0, handle, 0);
 	driver.cuMemRelease(handle);
 	if (status != STATUS_OK)
 		return status;
-	status = driver_check(driver.cuMemSetAccess(at, bytes, &access, 1), "cuMemSetAccess", bytes,
-			      err);
+	status = DRIVER_CALL(err, bytes, cuMemSetAccess, at, bytes, &access, 1);
 	if (status != STATUS_OK)
 		driver.cuMemUnmap(at, bytes);
 	return status;
@@ -334,8 +320,7 @@ static enum status cuda_memory_vmm_alloc(struct device *device, size_t bytes, vo
 	if (status != STATUS_OK)
 		return status;
 	bytes = cuda_memory_round_up(device, bytes);
-	status = driver_check(driver.cuMemAddressReserve(&at, bytes, 0, 0, 0),
-			      "cuMemAddressReserve", bytes, err);
+	status = DRIVER_CALL(err, bytes, cuMemAddressReserve, &at, bytes, 0, 0, 0);
 	if (status != STATUS_OK)
 		return status;
 	status = cuda_memory_map(device, at, bytes, err);
@@ -366,10 +351,9 @@ static enum status cuda_memory_vmm_free(struct device *device, void *memory, siz
 
 	bytes = cuda_memory_round_up(device, bytes);
 	if (status == STATUS_OK)
-		status = driver_check(driver.cuMemUnmap(at, bytes), "cuMemUnmap", bytes, err);
+		status = DRIVER_CALL(err, bytes, cuMemUnmap, at, bytes);
 	if (status == STATUS_OK)
-		status = driver_check(driver.cuMemAddressFree(at, bytes), "cuMemAddressFree", bytes,
-				      err);
+		status = DRIVER_CALL(err, bytes, cuMemAddressFree, at, bytes);
 	return status;
 }
 
@@ -386,13 +370,12 @@ enum status cuda_memory_alloc(struct device *device, enum allocator allocator, s
 		atomic_store(&((struct cuda_device *)device)->managed->most, 0);
 	switch (allocator) {
 	case ALLOCATOR_DEVICE:
-		return cuda_device_check_size(cudaMalloc(out, bytes), "cudaMalloc", bytes, err);
+		return CUDA_CALL_SIZE(err, bytes, cudaMalloc, out, bytes);
 	case ALLOCATOR_POOL:
 		if (!(device->info.capabilities & DEVICE_HAS_POOLS))
 			return cuda_memory_pools_missing(device, err);
-		return cuda_device_check_size(
-			cudaMallocAsync(out, bytes, cuda_memory_stream_or_default(stream)),
-			"cudaMallocAsync", bytes, err);
+		return CUDA_CALL_SIZE(err, bytes, cudaMallocAsync, out, bytes,
+				      cuda_memory_stream_or_default(stream));
 	case ALLOCATOR_POOL_RELEASE:
 		return cuda_memory_alloc_releasing(device, bytes, stream, out, err);
 	case ALLOCATOR_VMM:
@@ -400,8 +383,7 @@ enum status cuda_memory_alloc(struct device *device, enum allocator allocator, s
 	case ALLOCATOR_MANAGED:
 		return cuda_memory_managed_alloc(device, bytes, out, err);
 	case ALLOCATOR_PINNED:
-		return cuda_device_check_size(cudaHostAlloc(out, bytes, cudaHostAllocPortable),
-					      "cudaHostAlloc", bytes, err);
+		return CUDA_CALL_SIZE(err, bytes, cudaHostAlloc, out, bytes, cudaHostAllocPortable);
 	case ALLOCATOR_WRITE_COMBINED:
 		return cuda_device_check_size(cudaHostAlloc(out, bytes,
 							    cudaHostAllocPortable |
@@ -426,12 +408,11 @@ enum status cuda_memory_free(struct device *device, enum allocator allocator, vo
 		return status;
 	switch (allocator) {
 	case ALLOCATOR_DEVICE:
-		return cuda_device_check_size(cudaFree(memory), "cudaFree", bytes, err);
+		return CUDA_CALL_SIZE(err, bytes, cudaFree, memory);
 	case ALLOCATOR_POOL:
 	case ALLOCATOR_POOL_RELEASE:
-		return cuda_device_check_size(cudaFreeAsync(memory,
-							    cuda_memory_stream_or_default(stream)),
-					      "cudaFreeAsync", bytes, err);
+		return CUDA_CALL_SIZE(err, bytes, cudaFreeAsync, memory,
+				      cuda_memory_stream_or_default(stream));
 	case ALLOCATOR_VMM:
 		return cuda_memory_vmm_free(device, memory, bytes, err);
 	case ALLOCATOR_MANAGED:
@@ -440,9 +421,9 @@ enum status cuda_memory_free(struct device *device, enum allocator allocator, vo
 					      err);
 	case ALLOCATOR_PINNED:
 	case ALLOCATOR_WRITE_COMBINED:
-		return cuda_device_check_size(cudaFreeHost(memory), "cudaFreeHost", bytes, err);
+		return CUDA_CALL_SIZE(err, bytes, cudaFreeHost, memory);
 	case ALLOCATOR_REGISTERED:
-		status = cuda_device_check(cudaHostUnregister(memory), "cudaHostUnregister", err);
+		status = CUDA_CALL(err, cudaHostUnregister, memory);
 		if (status == STATUS_OK)
 			free(memory);
 		return status;
@@ -463,8 +444,7 @@ static enum status cuda_memory_default_pool(struct device *device, cudaMemPool_t
 	if (status == STATUS_OK && !(device->info.capabilities & DEVICE_HAS_POOLS))
 		status = cuda_memory_pools_missing(device, err);
 	if (status == STATUS_OK)
-		status = cuda_device_check(cudaDeviceGetDefaultMemPool(pool, device->info.index),
-					   "cudaDeviceGetDefaultMemPool", err);
+		status = CUDA_CALL(err, cudaDeviceGetDefaultMemPool, pool, device->info.index);
 	return status;
 }
 
@@ -485,7 +465,7 @@ enum status cuda_memory_pool_keep(struct device *device, bool keep, struct error
 								   &threshold),
 					   "cudaMemPoolSetAttribute(ReleaseThreshold)", err);
 	if (status == STATUS_OK && !keep)
-		status = cuda_device_check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo", err);
+		status = CUDA_CALL(err, cudaMemPoolTrimTo, pool, 0);
 	return status;
 }
 
@@ -499,7 +479,7 @@ enum status cuda_memory_trim(struct device *device, struct error *err)
 		return STATUS_OK;
 	status = cuda_memory_default_pool(device, &pool, err);
 	if (status == STATUS_OK)
-		status = cuda_device_check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo", err);
+		status = CUDA_CALL(err, cudaMemPoolTrimTo, pool, 0);
 	return status;
 }
 
@@ -514,8 +494,7 @@ enum status cuda_range_reserve(struct device *device, size_t bytes, struct memor
 	if (status == STATUS_OK)
 		status = cuda_memory_read_granularity((struct cuda_device *)device, err);
 	if (status == STATUS_OK)
-		status = driver_check(driver.cuMemAddressReserve(&at, bytes, 0, 0, 0),
-				      "cuMemAddressReserve", bytes, err);
+		status = DRIVER_CALL(err, bytes, cuMemAddressReserve, &at, bytes, 0, 0, 0);
 	if (status != STATUS_OK)
 		return status;
 	range = xcalloc(1, sizeof(*range));
@@ -554,14 +533,12 @@ enum status cuda_range_release(struct memory_range *base, struct error *err)
 	enum status status = cuda_memory_wait_idle(base->device, err);
 
 	for (size_t i = 0; i < range->count && status == STATUS_OK; i++) {
-		status = driver_check(driver.cuMemUnmap(at, range->pieces[i]), "cuMemUnmap",
-				      range->pieces[i], err);
+		status = DRIVER_CALL(err, range->pieces[i], cuMemUnmap, at, range->pieces[i]);
 		at += range->pieces[i];
 	}
 	if (status == STATUS_OK)
-		status = driver_check(driver.cuMemAddressFree((CUdeviceptr)(uintptr_t)base->start,
-							      base->bytes),
-				      "cuMemAddressFree", base->bytes, err);
+		status = DRIVER_CALL(err, base->bytes, cuMemAddressFree,
+				     (CUdeviceptr)(uintptr_t)base->start, base->bytes);
 	free(range->pieces);
 	free(range);
 	return status;

@@ -145,17 +145,14 @@ enum status cuda_stream_shared_memory(const struct stream *stream, const void *k
 
 	/* The runtime checks the real device; this check is for an emulated one. */
 	if (cuda_device_emulated_capability() &&
-	    cuda_device_check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes",
-			      err) != STATUS_OK)
+	    CUDA_CALL(err, cudaFuncGetAttributes, &attributes, kernel) != STATUS_OK)
 		return err->status;
 	if (attributes.sharedSizeBytes + bytes > (size_t)most)
 		return error_set(err, STATUS_DEVICE,
 				 "%s needs blocks of %zu bytes of shared memory; the device has %d",
 				 stream->device->info.id, attributes.sharedSizeBytes + bytes, most);
-	return cuda_device_check_size(
-		cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-				     (int)bytes),
-		"cudaFuncSetAttribute", bytes, err);
+	return CUDA_CALL_SIZE(err, bytes, cudaFuncSetAttribute, kernel,
+			      cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
 }
 
 enum status cuda_stream_create(struct device *device, bool high_priority, struct stream **out,
@@ -167,12 +164,9 @@ enum status cuda_stream_create(struct device *device, bool high_priority, struct
 
 	stream->base.device = device;
 	if (status == STATUS_OK)
-		status = cuda_device_check(cudaStreamCreateWithPriority(&stream->handle,
-									cudaStreamNonBlocking,
-									high_priority
-										? d->priority_high
-										: d->priority_low),
-					   "cudaStreamCreateWithPriority", err);
+		status = CUDA_CALL(err, cudaStreamCreateWithPriority, &stream->handle,
+				   cudaStreamNonBlocking,
+				   high_priority ? d->priority_high : d->priority_low);
 	if (status != STATUS_OK) {
 		free(stream);
 		return status;
@@ -212,8 +206,7 @@ void cuda_stream_destroy(struct stream *stream)
 
 enum status cuda_stream_synchronize(struct stream *stream, struct error *err)
 {
-	enum status status = cuda_device_check(cudaStreamSynchronize(cuda_stream_handle(stream)),
-					       "cudaStreamSynchronize", err);
+	enum status status = CUDA_CALL(err, cudaStreamSynchronize, cuda_stream_handle(stream));
 
 	return status == STATUS_OK
 		       ? nccl_communicators_check((struct cuda_device *)stream->device, err)
@@ -222,9 +215,8 @@ enum status cuda_stream_synchronize(struct stream *stream, struct error *err)
 
 enum status cuda_stream_wait(struct stream *stream, struct event *event, struct error *err)
 {
-	return cuda_device_check(cudaStreamWaitEvent(cuda_stream_handle(stream),
-						     cuda_stream_event(event)->handle, 0),
-				 "cudaStreamWaitEvent", err);
+	return CUDA_CALL(err, cudaStreamWaitEvent, cuda_stream_handle(stream),
+			 cuda_stream_event(event)->handle, 0);
 }
 
 enum status cuda_event_create(struct device *device, struct event **out, struct error *err)
@@ -234,7 +226,7 @@ enum status cuda_event_create(struct device *device, struct event **out, struct 
 
 	event->base.device = device;
 	if (status == STATUS_OK)
-		status = cuda_device_check(cudaEventCreate(&event->handle), "cudaEventCreate", err);
+		status = CUDA_CALL(err, cudaEventCreate, &event->handle);
 	if (status != STATUS_OK) {
 		free(event);
 		return status;
@@ -254,9 +246,8 @@ void cuda_event_destroy(struct event *event)
 
 enum status cuda_event_record(struct event *event, struct stream *stream, struct error *err)
 {
-	return cuda_device_check(cudaEventRecord(cuda_stream_event(event)->handle,
-						 cuda_stream_handle(stream)),
-				 "cudaEventRecord", err);
+	return CUDA_CALL(err, cudaEventRecord, cuda_stream_event(event)->handle,
+			 cuda_stream_handle(stream));
 }
 
 enum status cuda_event_synchronize(struct event *event, struct error *err)
@@ -264,8 +255,7 @@ enum status cuda_event_synchronize(struct event *event, struct error *err)
 	enum status status = cuda_device_use(event->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_device_check(cudaEventSynchronize(cuda_stream_event(event)->handle),
-					   "cudaEventSynchronize", err);
+		status = CUDA_CALL(err, cudaEventSynchronize, cuda_stream_event(event)->handle);
 	return status;
 }
 
@@ -291,10 +281,9 @@ enum status cuda_event_elapsed(struct event *start, struct event *end, double *s
 	enum status status = cuda_device_use(start->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_device_check(cudaEventElapsedTime(&milliseconds,
-								cuda_stream_event(start)->handle,
-								cuda_stream_event(end)->handle),
-					   "cudaEventElapsedTime", err);
+		status =
+			CUDA_CALL(err, cudaEventElapsedTime, &milliseconds,
+				  cuda_stream_event(start)->handle, cuda_stream_event(end)->handle);
 	*seconds = (double)milliseconds * 1e-3;
 	return status;
 }
@@ -302,36 +291,31 @@ enum status cuda_event_elapsed(struct event *start, struct event *end, double *s
 enum status cuda_copy(struct stream *stream, void *to, const void *from, size_t bytes,
 		      struct error *err)
 {
-	return cuda_device_check_size(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault,
-						      cuda_stream_handle(stream)),
-				      "cudaMemcpyAsync", bytes, err);
+	return CUDA_CALL_SIZE(err, bytes, cudaMemcpyAsync, to, from, bytes, cudaMemcpyDefault,
+			      cuda_stream_handle(stream));
 }
 
 enum status cuda_copy_peer(struct stream *stream, void *to, struct device *to_device,
 			   const void *from, struct device *from_device, size_t bytes,
 			   struct error *err)
 {
-	return cuda_device_check_size(cudaMemcpyPeerAsync(to, to_device->info.index, from,
-							  from_device->info.index, bytes,
-							  cuda_stream_handle(stream)),
-				      "cudaMemcpyPeerAsync", bytes, err);
+	return CUDA_CALL_SIZE(err, bytes, cudaMemcpyPeerAsync, to, to_device->info.index, from,
+			      from_device->info.index, bytes, cuda_stream_handle(stream));
 }
 
 enum status cuda_copy_rows(struct stream *stream, void *to, size_t to_stride, const void *from,
 			   size_t from_stride, size_t row_bytes, size_t rows, struct error *err)
 {
-	return cuda_device_check_size(cudaMemcpy2DAsync(to, to_stride, from, from_stride, row_bytes,
-							rows, cudaMemcpyDeviceToDevice,
-							cuda_stream_handle(stream)),
-				      "cudaMemcpy2DAsync", row_bytes * rows, err);
+	return CUDA_CALL_SIZE(err, row_bytes * rows, cudaMemcpy2DAsync, to, to_stride, from,
+			      from_stride, row_bytes, rows, cudaMemcpyDeviceToDevice,
+			      cuda_stream_handle(stream));
 }
 
 enum status cuda_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
 			    struct error *err)
 {
-	return cuda_device_check_size(cudaMemsetAsync(memory, byte, bytes,
-						      cuda_stream_handle(stream)),
-				      "cudaMemsetAsync", bytes, err);
+	return CUDA_CALL_SIZE(err, bytes, cudaMemsetAsync, memory, byte, bytes,
+			      cuda_stream_handle(stream));
 }
 
 /* Graphs by stream capture, and host callbacks. */
@@ -343,9 +327,8 @@ struct cuda_graph {
 /* Relaxed mode: libraries may allocate internally during the capture, which does not affect it. */
 enum status cuda_graph_begin(struct stream *stream, struct error *err)
 {
-	return cuda_device_check(cudaStreamBeginCapture(cuda_stream_handle(stream),
-							cudaStreamCaptureModeRelaxed),
-				 "cudaStreamBeginCapture", err);
+	return CUDA_CALL(err, cudaStreamBeginCapture, cuda_stream_handle(stream),
+			 cudaStreamCaptureModeRelaxed);
 }
 
 /* Also uploads the graph, so that the first launch is like the others. */
@@ -353,13 +336,11 @@ static enum status cuda_stream_instantiate(struct cuda_graph *graph, cudaGraph_t
 					   struct stream *stream, struct error *err)
 {
 	enum status status =
-		cuda_device_check(cudaGraphInstantiateWithFlags(&graph->handle, captured, 0),
-				  "cudaGraphInstantiateWithFlags", err);
+		CUDA_CALL(err, cudaGraphInstantiateWithFlags, &graph->handle, captured, 0);
 
 	if (status != STATUS_OK)
 		return status;
-	status = cuda_device_check(cudaGraphUpload(graph->handle, cuda_stream_handle(stream)),
-				   "cudaGraphUpload", err);
+	status = CUDA_CALL(err, cudaGraphUpload, graph->handle, cuda_stream_handle(stream));
 	if (status != STATUS_OK)
 		cudaGraphExecDestroy(graph->handle);
 	return status;
@@ -370,8 +351,7 @@ enum status cuda_graph_end(struct stream *stream, struct graph **out, struct err
 	struct cuda_graph *graph;
 	cudaGraph_t captured = NULL;
 	enum status status =
-		cuda_device_check(cudaStreamEndCapture(cuda_stream_handle(stream), &captured),
-				  "cudaStreamEndCapture", err);
+		CUDA_CALL(err, cudaStreamEndCapture, cuda_stream_handle(stream), &captured);
 
 	if (status != STATUS_OK)
 		return status;
@@ -389,9 +369,8 @@ enum status cuda_graph_end(struct stream *stream, struct graph **out, struct err
 
 enum status cuda_graph_launch(struct graph *graph, struct stream *stream, struct error *err)
 {
-	return cuda_device_check(cudaGraphLaunch(((struct cuda_graph *)graph)->handle,
-						 cuda_stream_handle(stream)),
-				 "cudaGraphLaunch", err);
+	return CUDA_CALL(err, cudaGraphLaunch, ((struct cuda_graph *)graph)->handle,
+			 cuda_stream_handle(stream));
 }
 
 void cuda_graph_destroy(struct graph *graph)
@@ -406,6 +385,5 @@ void cuda_graph_destroy(struct graph *graph)
 enum status cuda_callback(struct stream *stream, callback_fn *callback, void *context,
 			  struct error *err)
 {
-	return cuda_device_check(cudaLaunchHostFunc(cuda_stream_handle(stream), callback, context),
-				 "cudaLaunchHostFunc", err);
+	return CUDA_CALL(err, cudaLaunchHostFunc, cuda_stream_handle(stream), callback, context);
 }

@@ -64,6 +64,8 @@ enum status cublas_check_device(const struct device *device, const struct gemm *
 
 /* STATUS_OK, or the failure of `call` with the library's name for `result`. */
 enum status cublas_check(cublasStatus_t result, const char *call, struct error *err);
+#define CUBLASLT_CALL(err, function, ...) \
+	cublas_check(cublaslt.function(__VA_ARGS__), #function, err)
 
 static inline int64_t cublas_batch(const struct gemm *gemm)
 {

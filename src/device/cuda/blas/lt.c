@@ -54,8 +54,7 @@ static enum status lt_context_new(struct cuda_stream *stream, struct error *err)
 	status = cuda_device_check_size(cudaMalloc(&context->workspace, bytes),
 					"cudaMalloc for cuBLASLt's workspace", bytes, err);
 	if (status == STATUS_OK)
-		status = cublas_check(cublaslt.cublasLtCreate(&context->handle), "cublasLtCreate",
-				      err);
+		status = CUBLASLT_CALL(err, cublasLtCreate, &context->handle);
 	if (status == STATUS_OK)
 		stream->lt = context;
 	else
@@ -237,8 +236,7 @@ static enum status cublas_lt_preference_new(const struct lt_context *context, co
 		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
 	};
 
-	if (cublas_check(cublaslt.cublasLtMatmulPreferenceCreate(out),
-			 "cublasLtMatmulPreferenceCreate", err) != STATUS_OK)
+	if (CUBLASLT_CALL(err, cublasLtMatmulPreferenceCreate, out) != STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < ARRAY_SIZE(aligned); i++)
 		cublaslt.cublasLtMatmulPreferenceSetAttribute(*out, aligned[i], &alignments[i],
@@ -246,10 +244,9 @@ static enum status cublas_lt_preference_new(const struct lt_context *context, co
 	cublaslt.cublasLtMatmulPreferenceSetAttribute(*out,
 						      CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
 						      &reductions, sizeof(reductions));
-	return cublas_check(cublaslt.cublasLtMatmulPreferenceSetAttribute(
-				    *out, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-				    &context->workspace_bytes, sizeof(context->workspace_bytes)),
-			    "cublasLtMatmulPreferenceSetAttribute", err);
+	return CUBLASLT_CALL(err, cublasLtMatmulPreferenceSetAttribute, *out,
+			     CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &context->workspace_bytes,
+			     sizeof(context->workspace_bytes));
 }
 
 /* State of a search. */
@@ -325,8 +322,7 @@ static enum status lt_search_time_batch(struct lt_search *s, size_t candidate, u
 {
 	float milliseconds = 0;
 
-	if (cuda_device_check(cudaEventRecord(s->start, s->stream->handle), "cudaEventRecord",
-			      err) != STATUS_OK)
+	if (CUDA_CALL(err, cudaEventRecord, s->start, s->stream->handle) != STATUS_OK)
 		return err->status;
 	for (unsigned i = 0; i < batch; i++) {
 		struct error refusal = ERROR_NONE;
@@ -336,12 +332,9 @@ static enum status lt_search_time_batch(struct lt_search *s, size_t candidate, u
 				 "cublasLtMatmul", &refusal) != STATUS_OK)
 			return error_set(err, STATUS_UNSUPPORTED, "%s", refusal.message);
 	}
-	if (cuda_device_check(cudaEventRecord(s->end, s->stream->handle), "cudaEventRecord", err) !=
-		    STATUS_OK ||
-	    cuda_device_check(cudaEventSynchronize(s->end), "cudaEventSynchronize", err) !=
-		    STATUS_OK ||
-	    cuda_device_check(cudaEventElapsedTime(&milliseconds, s->start, s->end),
-			      "cudaEventElapsedTime", err) != STATUS_OK)
+	if (CUDA_CALL(err, cudaEventRecord, s->end, s->stream->handle) != STATUS_OK ||
+	    CUDA_CALL(err, cudaEventSynchronize, s->end) != STATUS_OK ||
+	    CUDA_CALL(err, cudaEventElapsedTime, &milliseconds, s->start, s->end) != STATUS_OK)
 		return err->status;
 	*each = 1e-3 * (double)milliseconds / batch;
 	return STATUS_OK;
@@ -386,8 +379,8 @@ static enum status lt_search_fastest(struct lt_search *s, const struct autotune_
 			cublas_lt_add_variant(s, i, false, cluster);
 			cublas_lt_add_variant(s, i, true, cluster);
 		}
-	if (cuda_device_check(cudaEventCreate(&s->start), "cudaEventCreate", err) != STATUS_OK ||
-	    cuda_device_check(cudaEventCreate(&s->end), "cudaEventCreate", err) != STATUS_OK ||
+	if (CUDA_CALL(err, cudaEventCreate, &s->start) != STATUS_OK ||
+	    CUDA_CALL(err, cudaEventCreate, &s->end) != STATUS_OK ||
 	    autotune(s->count, rules, lt_time_candidate, s, &fastest, err) != STATUS_OK)
 		return err->status;
 	*out = (struct gemm_choice){ .offered = (unsigned)s->count,

@@ -25,18 +25,15 @@ static enum status lt_product_layout_new(cublasLtMatrixLayout_t *out, cudaDataTy
 {
 	int32_t count = (int32_t)batch;
 
-	if (cublas_check(cublaslt.cublasLtMatrixLayoutCreate(out, type, (uint64_t)rows,
-							     (uint64_t)columns, ld),
-			 "cublasLtMatrixLayoutCreate", err) != STATUS_OK)
+	if (CUBLASLT_CALL(err, cublasLtMatrixLayoutCreate, out, type, (uint64_t)rows,
+			  (uint64_t)columns, ld) != STATUS_OK)
 		return err->status;
 	if (batch == 1)
 		return STATUS_OK;
 	cublaslt.cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
 						  sizeof(count));
-	return cublas_check(cublaslt.cublasLtMatrixLayoutSetAttribute(
-				    *out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
-				    sizeof(stride)),
-			    "cublasLtMatrixLayoutSetAttribute", err);
+	return CUBLASLT_CALL(err, cublasLtMatrixLayoutSetAttribute, *out,
+			     CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride));
 }
 
 /* The operation stores the address, which differs from layer to layer. */
@@ -45,10 +42,8 @@ static enum status lt_product_set_bias(const struct lt_product *p, const void *b
 {
 	if (p->gemm.epilogue == EPILOGUE_NONE)
 		return STATUS_OK;
-	return cublas_check(cublaslt.cublasLtMatmulDescSetAttribute(
-				    p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
-				    sizeof(bias)),
-			    "cublasLtMatmulDescSetAttribute", err);
+	return CUBLASLT_CALL(err, cublasLtMatmulDescSetAttribute, p->operation,
+			     CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias));
 }
 
 /* As cublasLtMatmulDescAttributes_t and cublasLtMatmulMatrixScale_t of 12.9 name them. */
@@ -99,11 +94,9 @@ static enum status lt_product_describe(const struct lt_product *p, struct error 
 
 	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++)
 		if (attributes[i].used &&
-		    cublas_check(cublaslt.cublasLtMatmulDescSetAttribute(p->operation,
-									 attributes[i].name,
-									 attributes[i].value,
-									 attributes[i].size),
-				 "cublasLtMatmulDescSetAttribute", err) != STATUS_OK)
+		    CUBLASLT_CALL(err, cublasLtMatmulDescSetAttribute, p->operation,
+				  attributes[i].name, attributes[i].value,
+				  attributes[i].size) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -123,8 +116,8 @@ enum status lt_product_init(struct lt_product *p, const struct gemm *g, struct e
 				 "cuBLASLt %s has no scales per row or block; 12.9 and newer have",
 				 version);
 	}
-	if (cublas_check(cublaslt.cublasLtMatmulDescCreate(&p->operation, t->compute, t->scale),
-			 "cublasLtMatmulDescCreate", err) != STATUS_OK ||
+	if (CUBLASLT_CALL(err, cublasLtMatmulDescCreate, &p->operation, t->compute, t->scale) !=
+		    STATUS_OK ||
 	    lt_product_describe(p, err) != STATUS_OK ||
 	    lt_product_set_bias(p, g->bias, err) != STATUS_OK ||
 	    lt_product_layout_new(&p->a, g->fp8.e5m2_a ? CUDA_R_8F_E5M2 : t->operand,

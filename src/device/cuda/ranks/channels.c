@@ -39,8 +39,7 @@ static enum status cuda_channels_refuse_recording(struct stream *stream, struct 
 {
 	enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
 	enum status status =
-		cuda_device_check(cudaStreamIsCapturing(cuda_stream_handle(stream), &capture),
-				  "cudaStreamIsCapturing", err);
+		CUDA_CALL(err, cudaStreamIsCapturing, cuda_stream_handle(stream), &capture);
 
 	if (status == STATUS_OK && capture != cudaStreamCaptureStatusNone)
 		return error_set(err, STATUS_UNSUPPORTED,
@@ -362,12 +361,11 @@ static enum status channels_allocate(struct channels *c, struct error *err)
 	size_t others = channels_size(c) > 1 ? channels_size(c) - 1 : 1,
 	       bytes = (channels_over_host(c) ? 1 : others * RELAY_SLOTS) * c->slot_bytes;
 	char **memory = channels_over_host(c) ? &c->landing : &c->slots;
-	enum status status = cuda_device_check_size(cudaMalloc((void **)&c->scratch, c->slot_bytes),
-						    "cudaMalloc", c->slot_bytes, err);
+	enum status status =
+		CUDA_CALL_SIZE(err, c->slot_bytes, cudaMalloc, (void **)&c->scratch, c->slot_bytes);
 
 	if (status == STATUS_OK)
-		status = cuda_device_check_size(cudaMalloc((void **)memory, bytes), "cudaMalloc",
-						bytes, err);
+		status = CUDA_CALL_SIZE(err, bytes, cudaMalloc, (void **)memory, bytes);
 	if (channels_over_host(c))
 		return status;
 	if (status == STATUS_OK)

@@ -94,6 +94,9 @@ static enum status nccl_check(int result, const char *call, ncclComm_t handle, s
 			 last ? last : "");
 }
 
+#define NCCL_CALL(err, handle, function, ...) \
+	nccl_check(nccl.function(__VA_ARGS__), #function, handle, err)
+
 enum status cuda_communicator_id(struct communicator_id *out, struct error *err)
 {
 	ncclUniqueId id;
@@ -101,7 +104,7 @@ enum status cuda_communicator_id(struct communicator_id *out, struct error *err)
 
 	_Static_assert(sizeof(id) == sizeof(out->bytes), "NCCL's unique id fits into an id");
 	if (status == STATUS_OK)
-		status = nccl_check(nccl.ncclGetUniqueId(&id), "ncclGetUniqueId", NULL, err);
+		status = NCCL_CALL(err, NULL, ncclGetUniqueId, &id);
 	if (status == STATUS_OK)
 		memcpy(out->bytes, id.internal, sizeof(out->bytes));
 	return status;
@@ -226,7 +229,7 @@ void cuda_communicator_close(struct communicator *communicator)
 		       "error of NCCL found when the communicator was closed", c->handle,
 		       &err) == STATUS_OK &&
 	    !communicator->abandoned) {
-		nccl_check(nccl.ncclCommDestroy(c->handle), "ncclCommDestroy", c->handle, &err);
+		NCCL_CALL(&err, c->handle, ncclCommDestroy, c->handle);
 	} else {
 		nccl.ncclCommAbort(c->handle);
 	}
@@ -253,10 +256,8 @@ enum status cuda_all_reduce(struct communicator *communicator, struct stream *st
 {
 	ncclComm_t handle = nccl_handle(communicator);
 
-	return nccl_check(nccl.ncclAllReduce(from, to, count, nccl_types[precision],
-					     nccl_reductions[reduction], handle,
-					     cuda_stream_handle(stream)),
-			  "ncclAllReduce", handle, err);
+	return NCCL_CALL(err, handle, ncclAllReduce, from, to, count, nccl_types[precision],
+			 nccl_reductions[reduction], handle, cuda_stream_handle(stream));
 }
 
 enum status cuda_broadcast(struct communicator *communicator, struct stream *stream, void *buffer,
@@ -264,9 +265,8 @@ enum status cuda_broadcast(struct communicator *communicator, struct stream *str
 {
 	ncclComm_t handle = nccl_handle(communicator);
 
-	return nccl_check(nccl.ncclBroadcast(buffer, buffer, bytes, ncclUint8, root, handle,
-					     cuda_stream_handle(stream)),
-			  "ncclBroadcast", handle, err);
+	return NCCL_CALL(err, handle, ncclBroadcast, buffer, buffer, bytes, ncclUint8, root, handle,
+			 cuda_stream_handle(stream));
 }
 
 enum status cuda_send(struct communicator *communicator, struct stream *stream, const void *from,
@@ -274,9 +274,8 @@ enum status cuda_send(struct communicator *communicator, struct stream *stream, 
 {
 	ncclComm_t handle = nccl_handle(communicator);
 
-	return nccl_check(nccl.ncclSend(from, bytes, ncclUint8, peer, handle,
-					cuda_stream_handle(stream)),
-			  "ncclSend", handle, err);
+	return NCCL_CALL(err, handle, ncclSend, from, bytes, ncclUint8, peer, handle,
+			 cuda_stream_handle(stream));
 }
 
 enum status cuda_receive(struct communicator *communicator, struct stream *stream, void *to,
@@ -284,9 +283,8 @@ enum status cuda_receive(struct communicator *communicator, struct stream *strea
 {
 	ncclComm_t handle = nccl_handle(communicator);
 
-	return nccl_check(nccl.ncclRecv(to, bytes, ncclUint8, peer, handle,
-					cuda_stream_handle(stream)),
-			  "ncclRecv", handle, err);
+	return NCCL_CALL(err, handle, ncclRecv, to, bytes, ncclUint8, peer, handle,
+			 cuda_stream_handle(stream));
 }
 
 enum status cuda_group_begin(struct communicator *communicator, struct error *err)
@@ -305,9 +303,8 @@ enum status cuda_all_gather(struct communicator *communicator, struct stream *st
 {
 	ncclComm_t handle = nccl_handle(communicator);
 
-	return nccl_check(nccl.ncclAllGather(from, to, count_per_rank, nccl_types[precision],
-					     handle, cuda_stream_handle(stream)),
-			  "ncclAllGather", handle, err);
+	return NCCL_CALL(err, handle, ncclAllGather, from, to, count_per_rank,
+			 nccl_types[precision], handle, cuda_stream_handle(stream));
 }
 
 enum status cuda_reduce_scatter(struct communicator *communicator, struct stream *stream, void *to,
@@ -316,10 +313,9 @@ enum status cuda_reduce_scatter(struct communicator *communicator, struct stream
 {
 	ncclComm_t handle = nccl_handle(communicator);
 
-	return nccl_check(nccl.ncclReduceScatter(from, to, count_per_rank, nccl_types[precision],
-						 nccl_reductions[reduction], handle,
-						 cuda_stream_handle(stream)),
-			  "ncclReduceScatter", handle, err);
+	return NCCL_CALL(err, handle, ncclReduceScatter, from, to, count_per_rank,
+			 nccl_types[precision], nccl_reductions[reduction], handle,
+			 cuda_stream_handle(stream));
 }
 
 enum status cuda_reduce(struct communicator *communicator, struct stream *stream, void *to,
@@ -328,10 +324,8 @@ enum status cuda_reduce(struct communicator *communicator, struct stream *stream
 {
 	ncclComm_t handle = nccl_handle(communicator);
 
-	return nccl_check(nccl.ncclReduce(from, to, count, nccl_types[precision],
-					  nccl_reductions[reduction], root, handle,
-					  cuda_stream_handle(stream)),
-			  "ncclReduce", handle, err);
+	return NCCL_CALL(err, handle, ncclReduce, from, to, count, nccl_types[precision],
+			 nccl_reductions[reduction], root, handle, cuda_stream_handle(stream));
 }
 
 /*
