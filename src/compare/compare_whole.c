@@ -16,7 +16,7 @@ struct tested_change {
 	double weight;
 };
 
-static int compare_whole_by_clearness(const void *a, const void *b)
+static int whole_by_clearness(const void *a, const void *b)
 {
 	const struct tested_change *p = a, *q = b;
 	double x = p->row->probability / p->weight, y = q->row->probability / q->weight;
@@ -24,7 +24,7 @@ static int compare_whole_by_clearness(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static bool compare_whole_row_is_changed(const struct comparison_row *row)
+static bool whole_row_is_changed(const struct comparison_row *row)
 {
 	return row->change == CHANGE_REGRESSED || row->change == CHANGE_IMPROVED;
 }
@@ -33,7 +33,7 @@ static bool compare_whole_row_is_changed(const struct comparison_row *row)
  * True if the row belongs to the family whose error rate is controlled. A row without such a change
  * has no p-value.
  */
-static bool compare_whole_is_tested(const struct comparison_row *row)
+static bool whole_is_tested(const struct comparison_row *row)
 {
 	return row->kind != FIGURE_EXACT && row->change != CHANGE_NONE && isfinite(row->ratio);
 }
@@ -43,7 +43,7 @@ static bool compare_whole_is_tested(const struct comparison_row *row)
  * certain. Sets `probability` to the adjusted p-value and withdraws changes that are too likely by
  * chance.
  */
-static void compare_whole_share_error(struct comparison *c, enum change change)
+static void whole_share_error(struct comparison *c, enum change change)
 {
 	struct tested_change *tested = xcalloc(c->count + 1, sizeof(*tested));
 	double left = 0, highest = 0;
@@ -52,13 +52,13 @@ static void compare_whole_share_error(struct comparison *c, enum change change)
 	for (size_t i = 0; i < c->count; i++) {
 		double weight = figure_kind_is_of_host(c->rows[i].kind) ? HOST_WEIGHT : 1;
 
-		if (!compare_whole_is_tested(&c->rows[i]))
+		if (!whole_is_tested(&c->rows[i]))
 			continue;
 		left += weight;
 		if (c->rows[i].change == change)
 			tested[n++] = (struct tested_change){ &c->rows[i], weight };
 	}
-	qsort(tested, n, sizeof(*tested), compare_whole_by_clearness);
+	qsort(tested, n, sizeof(*tested), whole_by_clearness);
 	for (size_t i = 0; i < n; i++) {
 		struct comparison_row *row = tested[i].row;
 
@@ -79,21 +79,21 @@ static void compare_whole_share_error(struct comparison *c, enum change change)
 /* A change of this ratio is always shown, however much sessions vary. */
 #define FACTOR_SHOWN 2
 
-static bool compare_whole_is_worth_telling(const struct comparison_row *row)
+static bool whole_is_worth_telling(const struct comparison_row *row)
 {
-	return compare_whole_row_is_changed(row) &&
+	return whole_row_is_changed(row) &&
 	       (!row->possible ||
 		((row->launches_a < FEWEST_LAUNCHES || row->launches_b < FEWEST_LAUNCHES) &&
 		 fabs(log(row->ratio)) > log(FACTOR_SHOWN)));
 }
 
 /* Groups the rows whose metric varies too much between sessions and changed by no more. */
-static void compare_whole_group_rows(struct comparison *c)
+static void whole_group_rows(struct comparison *c)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		struct comparison_row *row = &c->rows[i];
 
-		if (row->grouped && compare_whole_is_worth_telling(row))
+		if (row->grouped && whole_is_worth_telling(row))
 			row->grouped = false;
 		if (!row->grouped)
 			continue;
@@ -110,7 +110,7 @@ static void compare_whole_group_rows(struct comparison *c)
  * Sorts the worst change first; within a verdict by the end of the interval nearest to 1, so that
  * the widest interval comes last.
  */
-static int compare_whole_by_change_and_ratio(const void *a, const void *b)
+static int whole_by_change_and_ratio(const void *a, const void *b)
 {
 	const struct comparison_row *p = a, *q = b;
 	double x, y;
@@ -134,14 +134,14 @@ static int compare_whole_by_change_and_ratio(const void *a, const void *b)
 }
 
 /* Appends "2 REGRESSED" to the text. */
-static void compare_whole_add_count(struct text *out, size_t count, const char *word)
+static void whole_add_count(struct text *out, size_t count, const char *word)
 {
 	if (count)
 		text_addf(out, "%s%zu %s", strchr(out->data, ':') ? ", " : ": ", count, word);
 }
 
 /* "41 figures: 1 REGRESSED, 15 UNCHANGED, 25 not comparable between sessions" */
-static char *compare_whole_sentence(const struct comparison *c)
+static char *whole_sentence(const struct comparison *c)
 {
 	struct text out = TEXT_EMPTY;
 	size_t one_sided = 0;
@@ -153,21 +153,20 @@ static char *compare_whole_sentence(const struct comparison *c)
 		one_sided += c->rows[i].only_in != 0;
 	text_addf(&out, "%zu figure%s", c->count, c->count == 1 ? "" : "s");
 	for (int i = 0; i < CHANGE_COUNT; i++)
-		compare_whole_add_count(&out,
-					c->counts[i] - (i == CHANGE_INCONCLUSIVE ? c->grouped : 0),
-					compare_change_name((enum change)i));
+		whole_add_count(&out, c->counts[i] - (i == CHANGE_INCONCLUSIVE ? c->grouped : 0),
+				compare_change_name((enum change)i));
 	if (one_sided == c->counts[CHANGE_NONE] && one_sided)
 		text_add(&out, " (each in only one of the runs)");
 	else if (one_sided)
 		text_addf(&out, " (%zu of them in only one of the runs)", one_sided);
-	compare_whole_add_count(&out, c->grouped, "not comparable between sessions");
+	whole_add_count(&out, c->grouped, "not comparable between sessions");
 	if (c->possible)
 		text_addf(&out, "; %zu of the changes %s only possible", c->possible,
 			  c->possible == 1 ? "is" : "are");
 	return text_detach(&out);
 }
 
-static int compare_whole_by_size(const void *a, const void *b)
+static int whole_by_size(const void *a, const void *b)
 {
 	const size_t *p = a, *q = b;
 
@@ -175,7 +174,7 @@ static int compare_whole_by_size(const void *a, const void *b)
 }
 
 /* Number of launches that would decide half of the rows that launches can decide. */
-static char *compare_whole_advice(const struct comparison *c)
+static char *whole_advice(const struct comparison *c)
 {
 	size_t *needed = xcalloc(c->count + 1, sizeof(*needed));
 	size_t decidable = 0, few = 0, launches, decided = 0;
@@ -190,7 +189,7 @@ static char *compare_whole_advice(const struct comparison *c)
 		if (row->change == CHANGE_INCONCLUSIVE && row->launches_needed > row->launches_b)
 			needed[decidable++] = row->launches_needed;
 	}
-	qsort(needed, decidable, sizeof(*needed), compare_whole_by_size);
+	qsort(needed, decidable, sizeof(*needed), whole_by_size);
 	launches = decidable ? needed[(decidable - 1) / 2] : 0;
 	while (decided < decidable && needed[decided] <= launches)
 		decided++;
@@ -208,23 +207,23 @@ static char *compare_whole_advice(const struct comparison *c)
 
 void compare_whole(struct comparison *out)
 {
-	compare_whole_share_error(out, CHANGE_REGRESSED);
-	compare_whole_share_error(out, CHANGE_IMPROVED);
-	compare_whole_group_rows(out);
+	whole_share_error(out, CHANGE_REGRESSED);
+	whole_share_error(out, CHANGE_IMPROVED);
+	whole_group_rows(out);
 	if (out->count)
-		qsort(out->rows, out->count, sizeof(*out->rows), compare_whole_by_change_and_ratio);
+		qsort(out->rows, out->count, sizeof(*out->rows), whole_by_change_and_ratio);
 	for (size_t i = 0; i < out->count; i++) {
 		const struct comparison_row *row = &out->rows[i];
 
 		out->counts[row->change]++;
-		out->possible += row->possible && compare_whole_row_is_changed(row);
+		out->possible += row->possible && whole_row_is_changed(row);
 	}
-	out->sentence = compare_whole_sentence(out);
-	out->advice = compare_whole_advice(out);
+	out->sentence = whole_sentence(out);
+	out->advice = whole_advice(out);
 }
 
 /* True if the row may still be a regression. */
-static bool compare_whole_is_open(const struct comparison_row *row, double margin)
+static bool whole_is_open(const struct comparison_row *row, double margin)
 {
 	double limit = 1 + (row->margin > margin ? row->margin : margin);
 
@@ -244,7 +243,7 @@ int compare_whole_gate(const struct comparison *c)
 		if (row->wrong)
 			return 5;
 		regressed = regressed || (row->change == CHANGE_REGRESSED && !row->possible);
-		open = open || compare_whole_is_open(row, c->margin);
+		open = open || whole_is_open(row, c->margin);
 	}
 	return regressed || c->fault_count ? 1 : open ? 4 : 0;
 }

@@ -51,8 +51,7 @@ static int aspects_by_case_id(const void *a, const void *b)
 /*
  * Finds the device with this id, which need not be NUL-terminated. NULL: not a device of the run.
  */
-static struct about *judge_aspects_find_about(const struct aspects *a, const char *id,
-					      size_t length)
+static struct about *aspects_find_about(const struct aspects *a, const char *id, size_t length)
 {
 	size_t low = 0, high = a->count;
 
@@ -77,7 +76,7 @@ static void aspects_note_check(struct aspects *a, size_t index)
 
 	while (*at) {
 		size_t length = strcspn(at, ",");
-		struct about *d = judge_aspects_find_about(a, at, length);
+		struct about *d = aspects_find_about(a, at, length);
 
 		if (d && !(d->check_count && d->checks[d->check_count - 1] == index)) {
 			ARRAY_GROW(d->checks, d->check_count, d->check_capacity);
@@ -90,7 +89,7 @@ static void aspects_note_check(struct aspects *a, size_t index)
 static void aspects_note_case(const struct aspects *a, const struct case_result *c)
 {
 	for (size_t i = 0; i < c->device_count; i++) {
-		struct about *d = judge_aspects_find_about(a, c->devices[i], strlen(c->devices[i]));
+		struct about *d = aspects_find_about(a, c->devices[i], strlen(c->devices[i]));
 
 		if (!d || (d->case_count && d->cases[d->case_count - 1] == c))
 			continue;
@@ -129,8 +128,8 @@ static unsigned aspects_of_limit(const struct aspects *a, const struct limit *li
 		for (size_t i = 0; i < a->input->results[r].case_count; i++) {
 			const struct case_result *c = &a->input->results[r].cases[i];
 			const struct about *d =
-				judge_aspects_find_about(a, c->device ? c->device : "",
-							 strlen(c->device ? c->device : ""));
+				aspects_find_about(a, c->device ? c->device : "",
+						   strlen(c->device ? c->device : ""));
 
 			if (judge_limits_selects(limit, c, d ? d->device->name : ""))
 				aspects |= 1u << aspect_of(limit->suite->aspects,
@@ -140,7 +139,7 @@ static unsigned aspects_of_limit(const struct aspects *a, const struct limit *li
 }
 
 /* Limits that allow skips or only warn promise no verdict. */
-static bool judge_aspects_rejects_without(const struct limit *limit)
+static bool aspects_rejects_without(const struct limit *limit)
 {
 	return limit->suite && !limit->allow_skipped && limit->severity == LIMIT_FAILS;
 }
@@ -152,7 +151,7 @@ static unsigned aspects_of_limits(const struct aspects *a, const struct device_i
 	for (size_t i = 0; i < a->input->limits->count; i++) {
 		const struct limit *limit = &a->input->limits->items[i];
 
-		if (judge_aspects_rejects_without(limit) && judge_limits_admits(limit, d))
+		if (aspects_rejects_without(limit) && judge_limits_admits(limit, d))
 			aspects |= a->of_limits[i];
 	}
 	return aspects;
@@ -184,8 +183,8 @@ static unsigned aspects_promised(const struct aspects *a, const struct about *d)
 	return measured_aspects(d);
 }
 
-static bool judge_aspects_was_looked_at(const struct aspects *a, const struct about *d,
-					enum aspect aspect)
+static bool aspects_was_looked_at(const struct aspects *a, const struct about *d,
+				  enum aspect aspect)
 {
 	for (size_t i = 0; i < d->check_count; i++) {
 		const struct verdict_check *check = &a->verdicts->checks[d->checks[i]];
@@ -201,7 +200,7 @@ struct looks {
 	size_t measured, verified, sensed;
 };
 
-static bool judge_aspects_was_sensed(const struct telemetry *t)
+static bool aspects_was_sensed(const struct telemetry *t)
 {
 	return t->throttle_reasons >= 0 || t->ecc_uncorrected >= 0 ||
 	       isfinite(t->temperature_celsius);
@@ -220,8 +219,7 @@ static struct looks aspects_look_at(const struct about *d)
 		looks.verified += result_outcome_case_is_verified(c);
 		/* Telemetry covers only the case's first device. */
 		looks.sensed += strcmp(c->device, d->device->id) == 0 &&
-				(judge_aspects_was_sensed(&c->before) ||
-				 judge_aspects_was_sensed(&c->after));
+				(aspects_was_sensed(&c->before) || aspects_was_sensed(&c->after));
 	}
 	return looks;
 }
@@ -236,7 +234,7 @@ static void aspects_add_looks(struct aspects *a, const struct about *d, unsigned
 	struct looks looks = aspects_look_at(d);
 
 	if (aspects >> ASPECT_CORRECTNESS & 1 && looks.verified &&
-	    !judge_aspects_was_looked_at(a, d, ASPECT_CORRECTNESS)) {
+	    !aspects_was_looked_at(a, d, ASPECT_CORRECTNESS)) {
 		run_findings_add(a->verdicts, result, NULL, d->device->id, ASPECT_CORRECTNESS,
 				 VERDICT_PASS, CAUSE_NONE,
 				 "%zu of %zu measured cases were verified", looks.verified,
@@ -244,7 +242,7 @@ static void aspects_add_looks(struct aspects *a, const struct about *d, unsigned
 		aspects_note_check(a, a->verdicts->count - 1);
 	}
 	if (aspects >> ASPECT_CONDITION & 1 && looks.sensed &&
-	    !judge_aspects_was_looked_at(a, d, ASPECT_CONDITION)) {
+	    !aspects_was_looked_at(a, d, ASPECT_CONDITION)) {
 		run_findings_add(a->verdicts, result, NULL, d->device->id, ASPECT_CONDITION,
 				 VERDICT_PASS, CAUSE_NONE,
 				 "sensors and counters showed no fault during %zu cases",
@@ -253,7 +251,7 @@ static void aspects_add_looks(struct aspects *a, const struct about *d, unsigned
 	}
 }
 
-static bool judge_aspects_verdict_is_graver(enum verdict a, enum verdict b)
+static bool aspects_verdict_is_graver(enum verdict a, enum verdict b)
 {
 	static const int rank[VERDICT_COUNT] = { [VERDICT_FAIL] = 5,
 						 [VERDICT_ERROR] = 4,
@@ -265,7 +263,7 @@ static bool judge_aspects_verdict_is_graver(enum verdict a, enum verdict b)
 }
 
 /* True if the check's metric alone does not cover its aspect. */
-static bool judge_aspects_is_partial(const struct about *about, const struct verdict_check *check)
+static bool aspects_is_partial(const struct about *about, const struct verdict_check *check)
 {
 	const struct case_result key = { .id = check->case_id }, *wanted = &key;
 	const struct case_result **c =
@@ -287,7 +285,7 @@ static void aspects_take_margin(struct aspect_judgement *k, enum verdict verdict
 	bool open = k->verdict == VERDICT_FAIL || k->verdict == VERDICT_ERROR ||
 		    k->verdict == VERDICT_INCONCLUSIVE;
 
-	if (judge_aspects_verdict_is_graver(verdict, k->verdict) && verdict != VERDICT_WARN &&
+	if (aspects_verdict_is_graver(verdict, k->verdict) && verdict != VERDICT_WARN &&
 	    verdict != VERDICT_PASS)
 		k->margin = margin;
 	else if ((!open || verdict == k->verdict) && isfinite(margin) && !(margin >= k->margin))
@@ -300,14 +298,14 @@ static void aspects_take_check(struct aspect_judgement *k, const struct verdict_
 	k->checks++;
 	k->passed += c->verdict == VERDICT_PASS;
 	aspects_take_margin(k, c->verdict, c->warns_only ? (double)NAN : c->margin);
-	if (judge_aspects_verdict_is_graver(c->verdict, k->verdict) || !*k->reason)
+	if (aspects_verdict_is_graver(c->verdict, k->verdict) || !*k->reason)
 		run_findings_set(&k->reason, c->reason);
-	if (judge_aspects_verdict_is_graver(c->verdict, k->verdict))
+	if (aspects_verdict_is_graver(c->verdict, k->verdict))
 		k->verdict = c->verdict;
 	k->judged += verdict_check_is_judged(c) && !partial;
 }
 
-static void judge_aspects_say_why_missing(struct aspect_judgement *k)
+static void aspects_say_why_missing(struct aspect_judgement *k)
 {
 	if (*k->reason)
 		return;
@@ -328,14 +326,14 @@ static void judge_aspect(const struct aspects *a, const struct about *about,
 
 	for (size_t i = 0; i < about->check_count; i++)
 		if (a->verdicts->checks[about->checks[i]].aspect == aspect)
-			aspects_take_check(&sum, &a->verdicts->checks[about->checks[i]],
-					   is_promised &&
-						   judge_aspects_is_partial(
-							   about,
+			aspects_take_check(
+				&sum, &a->verdicts->checks[about->checks[i]],
+				is_promised &&
+					aspects_is_partial(about,
 							   &a->verdicts->checks[about->checks[i]]));
 	sum.measured = measured_aspects(about) >> aspect & 1;
 	if (is_promised && !sum.judged)
-		judge_aspects_say_why_missing(&sum);
+		aspects_say_why_missing(&sum);
 	if (is_promised || sum.checks) {
 		struct aspect_judgement *k = verdict_device_judgement_add(d, aspect);
 
@@ -346,9 +344,9 @@ static void judge_aspect(const struct aspects *a, const struct about *about,
 	}
 }
 
-static void judge_aspects_device(struct aspects *a, const struct device_info *info)
+static void aspects_device(struct aspects *a, const struct device_info *info)
 {
-	struct about *about = judge_aspects_find_about(a, info->id, strlen(info->id));
+	struct about *about = aspects_find_about(a, info->id, strlen(info->id));
 	unsigned aspects = aspects_promised(a, about);
 	struct device_judgement *d;
 
@@ -384,10 +382,10 @@ void judge_aspects(const struct judge_input *input, struct verdicts *verdicts)
 		aspects_note_check(&a, i);
 	a.of_limits = xcalloc(input->limits->count + 1, sizeof(*a.of_limits));
 	for (size_t i = 0; i < input->limits->count; i++)
-		if (judge_aspects_rejects_without(&input->limits->items[i]))
+		if (aspects_rejects_without(&input->limits->items[i]))
 			a.of_limits[i] = aspects_of_limit(&a, &input->limits->items[i]);
 	for (size_t i = 0; i < result->device_count; i++)
-		judge_aspects_device(&a, &result->devices[i]);
+		aspects_device(&a, &result->devices[i]);
 	for (size_t i = 0; i < a.count; i++) {
 		free(a.devices[i].cases);
 		free(a.devices[i].checks);
@@ -404,14 +402,14 @@ static void aspects_merge(struct aspect_judgement *into, const struct aspect_jud
 	into->passed += from->passed;
 	into->measured = into->measured || from->measured;
 	aspects_take_margin(into, from->verdict, from->margin);
-	if (judge_aspects_verdict_is_graver(from->verdict, into->verdict)) {
+	if (aspects_verdict_is_graver(from->verdict, into->verdict)) {
 		into->verdict = from->verdict;
 		run_findings_set(&into->reason, from->reason);
 	}
 }
 
 /* Merges the aspects of both, in the order of enum aspect. */
-static void judge_aspects_merge_device(struct device_judgement *into, struct device_judgement *from)
+static void aspects_merge_device(struct device_judgement *into, struct device_judgement *from)
 {
 	struct device_judgement own = *into;
 
@@ -439,8 +437,8 @@ void judge_aspects_merge_devices(struct verdicts *verdicts, size_t from, size_t 
 	while (verdicts->device_count > from + count) {
 		size_t last = verdicts->device_count - 1;
 
-		judge_aspects_merge_device(&verdicts->devices[from + (last - from) % count],
-					   &verdicts->devices[last]);
+		aspects_merge_device(&verdicts->devices[from + (last - from) % count],
+				     &verdicts->devices[last]);
 		verdicts_drop_last_device(verdicts);
 	}
 }

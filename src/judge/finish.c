@@ -14,7 +14,7 @@ static void finish_add_count(struct text *out, size_t n, const char *what)
 }
 
 /* "; 1 failed; 2 cannot be judged" */
-static void judge_finish_add_complaints(const struct verdicts *v, struct text *out)
+static void finish_add_complaints(const struct verdicts *v, struct text *out)
 {
 	finish_add_count(out, v->counts[VERDICT_FAIL], "failed");
 	finish_add_count(out, v->counts[VERDICT_ERROR], "could not be judged");
@@ -46,7 +46,7 @@ static bool finish_is_named(const struct verdicts *v, size_t i)
 	return false;
 }
 
-static void judge_finish_add_aspects(unsigned missing, struct text *out)
+static void finish_add_aspects(unsigned missing, struct text *out)
 {
 	const char *separator = "";
 
@@ -71,7 +71,7 @@ static void finish_verdict_add_missing(const struct verdicts *v, struct text *ou
 		if (!missing || finish_is_named(v, i))
 			continue;
 		text_add(out, before);
-		judge_finish_add_aspects(missing, out);
+		finish_add_aspects(missing, out);
 		for (size_t d = i; d < v->device_count; d++) {
 			if (finish_missing_of(&v->devices[d]) != missing)
 				continue;
@@ -99,7 +99,7 @@ static bool finish_is_without_population(const struct verdicts *v)
 	return asked;
 }
 
-static char *judge_finish_sentence(const struct verdicts *v, size_t judged)
+static char *finish_sentence(const struct verdicts *v, size_t judged)
 {
 	static const char *const openings[VERDICT_COUNT] = {
 		[VERDICT_PASS] = "ACCEPTED: ",
@@ -129,7 +129,7 @@ static char *judge_finish_sentence(const struct verdicts *v, size_t judged)
 		text_addf(&out, "all %zu checks passed", passed);
 	else
 		text_addf(&out, "%zu of %zu %s passed", passed, v->count, checks);
-	judge_finish_add_complaints(v, &out);
+	finish_add_complaints(v, &out);
 	finish_verdict_add_missing(v, &out);
 	text_add_char(&out, '.');
 	if (judged && v->overall != VERDICT_FAIL && finish_is_without_population(v))
@@ -176,5 +176,5 @@ void verdicts_finish(struct verdicts *v)
 				     : VERDICT_PASS;
 	reasons_verdicts_explain(v);
 	free(v->sentence);
-	v->sentence = judge_finish_sentence(v, judged);
+	v->sentence = finish_sentence(v, judged);
 }

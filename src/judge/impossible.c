@@ -137,7 +137,7 @@ static const char **impossible_reported(const struct verdicts *verdicts, size_t 
 }
 
 /* IDs are unique within a result. */
-static void judge_impossible_of(const struct result *result, struct verdicts *verdicts)
+static void impossible_of(const struct result *result, struct verdicts *verdicts)
 {
 	size_t count;
 	const char **reported = impossible_reported(verdicts, &count);
@@ -159,5 +159,5 @@ static void judge_impossible_of(const struct result *result, struct verdicts *ve
 void judge_impossible(const struct judge_input *input, struct verdicts *verdicts)
 {
 	for (size_t r = 0; r < input->count; r++)
-		judge_impossible_of(&input->results[r], verdicts);
+		impossible_of(&input->results[r], verdicts);
 }

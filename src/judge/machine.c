@@ -7,7 +7,7 @@
 #include "result/result.h"
 
 /* Command that repeats run and judgement; "" for a result without a config. */
-static char *judge_machine_repeat_command(const struct judge_input *input)
+static char *machine_repeat_command(const struct judge_input *input)
 {
 	const struct result *result = &input->results[0];
 	struct text out = TEXT_EMPTY;
@@ -29,7 +29,7 @@ bool judge_machine_by_trend(const struct result *result)
 }
 
 /* Machines and launches may have different limits; each text is added once. */
-static void judge_machine_add_unless_there(char **texts, const char *separator, const char *text)
+static void machine_add_unless_there(char **texts, const char *separator, const char *text)
 {
 	char *both;
 
@@ -48,8 +48,8 @@ void judge_machine_add_verdicts(struct verdicts *all, struct verdicts *own)
 		all->limits = xstrdup("");
 		all->limits_text = xstrdup("");
 	}
-	judge_machine_add_unless_there(&all->limits, ", ", own->limits);
-	judge_machine_add_unless_there(&all->limits_text, "\n", own->limits_text);
+	machine_add_unless_there(&all->limits, ", ", own->limits);
+	machine_add_unless_there(&all->limits_text, "\n", own->limits_text);
 	if (!all->repeat)
 		all->repeat = xstrdup(own->repeat);
 	verdicts_move(all, own);
@@ -92,7 +92,7 @@ static void judge_machine(const struct judge_input *input, struct verdicts *own)
 
 void judge_machine_results(const struct judge_input *input, struct verdicts *verdicts)
 {
-	struct verdicts own = { .trend = true, .repeat = judge_machine_repeat_command(input) };
+	struct verdicts own = { .trend = true, .repeat = machine_repeat_command(input) };
 
 	for (size_t i = 0; i < input->count; i++)
 		own.trend = own.trend && judge_machine_by_trend(&input->results[i]);
@@ -102,14 +102,14 @@ void judge_machine_results(const struct judge_input *input, struct verdicts *ver
 	judge_machine_add_verdicts(verdicts, &own);
 }
 
-static const char *judge_machine_host_of(const struct result *result)
+static const char *machine_host_of(const struct result *result)
 {
 	const char *name = result_fact(result, "hostname");
 
 	return name ? name : "";
 }
 
-static bool judge_machine_names_itself(const struct result *result)
+static bool machine_names_itself(const struct result *result)
 {
 	for (size_t i = 0; i < result->device_count; i++)
 		if (!*result->devices[i].uuid)
@@ -122,8 +122,7 @@ bool judge_same_machine(const struct result *a, const struct result *b)
 	if (a->device_count != b->device_count)
 		return false;
 	/* A device without an id of its own (a CPU) is identified by its host. */
-	if (!judge_machine_names_itself(a) &&
-	    strcmp(judge_machine_host_of(a), judge_machine_host_of(b)) != 0)
+	if (!machine_names_itself(a) && strcmp(machine_host_of(a), machine_host_of(b)) != 0)
 		return false;
 	for (size_t i = 0; i < a->device_count; i++)
 		if (strcmp(a->devices[i].uuid, b->devices[i].uuid) != 0 ||
@@ -138,7 +137,7 @@ bool judge_same_machine(const struct result *a, const struct result *b)
  * an identical one measures is at fault. A suite that no device measured makes the verdict
  * INCONCLUSIVE.
  */
-static bool judge_machine_has_check(const struct verdicts *verdicts, const char *case_id)
+static bool machine_has_check(const struct verdicts *verdicts, const char *case_id)
 {
 	for (size_t i = 0; i < verdicts->count; i++)
 		if (strcmp(verdicts->checks[i].case_id, case_id) == 0)
@@ -146,7 +145,7 @@ static bool judge_machine_has_check(const struct verdicts *verdicts, const char 
 	return false;
 }
 
-static size_t judge_machine_devices_of_backend(const struct result *result, const char *backend)
+static size_t machine_devices_of_backend(const struct result *result, const char *backend)
 {
 	size_t count = 0;
 
@@ -156,7 +155,7 @@ static size_t judge_machine_devices_of_backend(const struct result *result, cons
 }
 
 /* True if the device caused the skip, not a missing second device. */
-static bool judge_machine_is_skipped_by_device(const struct result *result, const struct subject *s)
+static bool machine_is_skipped_by_device(const struct result *result, const struct subject *s)
 {
 	const struct suite *suite = suite_find(s->first->suite);
 	const struct case_parameter *needed = case_parameter(s->first, PARAMETER_DEVICES);
@@ -164,14 +163,13 @@ static bool judge_machine_is_skipped_by_device(const struct result *result, cons
 	return s->first->status == CASE_SKIPPED && s->first->end != CASE_END_INTERRUPTED &&
 	       s->device && suite && suite->groups != SUITE_OF_PAIRS &&
 	       !(needed &&
-		 needed->number >
-			 (double)judge_machine_devices_of_backend(result, s->device->backend));
+		 needed->number > (double)machine_devices_of_backend(result, s->device->backend));
 }
 
 /*
  * The same case, measured on an identical device of the node; NULL: none. Cases are sorted by node.
  */
-static const struct subject *judge_machine_done_elsewhere(const struct subjects *all, size_t i)
+static const struct subject *machine_done_elsewhere(const struct subjects *all, size_t i)
 {
 	const struct subject *s = &all->items[i];
 	size_t from = i, to = i + 1;
@@ -187,7 +185,7 @@ static const struct subject *judge_machine_done_elsewhere(const struct subjects 
 	return NULL;
 }
 
-static bool judge_machine_is_measured(const struct subjects *all, const struct case_result *like)
+static bool machine_is_measured(const struct subjects *all, const struct case_result *like)
 {
 	for (size_t i = 0; i < all->count; i++)
 		if (all->items[i].first->status != CASE_SKIPPED &&
@@ -197,16 +195,16 @@ static bool judge_machine_is_measured(const struct subjects *all, const struct c
 }
 
 /* Reports the suite of subject `i` once, at its first skipped case. */
-static void judge_machine_skipped_suite(const struct subjects *all, const struct result *result,
-					size_t i, struct verdicts *verdicts)
+static void machine_skipped_suite(const struct subjects *all, const struct result *result, size_t i,
+				  struct verdicts *verdicts)
 {
 	const struct case_result *c = all->items[i].first;
 
 	for (size_t k = 0; k < i; k++)
 		if (strcmp(all->items[k].first->suite, c->suite) == 0 &&
-		    judge_machine_is_skipped_by_device(result, &all->items[k]))
+		    machine_is_skipped_by_device(result, &all->items[k]))
 			return;
-	if (judge_machine_is_measured(all, c))
+	if (machine_is_measured(all, c))
 		return;
 	run_findings_add(verdicts, result, c, NULL, ASPECT_NONE, VERDICT_SKIP, CAUSE_NONE,
 			 "no case of suite %s was measured; the first case: %s", c->suite,
@@ -220,16 +218,16 @@ void judge_machine_skips(const struct subjects *all, const struct judge_input *i
 	for (size_t i = 0; i < all->count; i++) {
 		const struct subject *s = &all->items[i], *other;
 
-		if (!judge_machine_is_skipped_by_device(&input->results[0], s) ||
-		    judge_machine_has_check(verdicts, s->first->id))
+		if (!machine_is_skipped_by_device(&input->results[0], s) ||
+		    machine_has_check(verdicts, s->first->id))
 			continue;
-		other = judge_machine_done_elsewhere(all, i);
+		other = machine_done_elsewhere(all, i);
 		if (other)
 			run_findings_add(verdicts, &input->results[0], s->first, NULL, ASPECT_NONE,
 					 VERDICT_FAIL, CAUSE_NONE,
 					 "skipped on this device, but measured on %s: %s",
 					 other->first->device, s->first->reason);
 		else
-			judge_machine_skipped_suite(all, &input->results[0], i, verdicts);
+			machine_skipped_suite(all, &input->results[0], i, verdicts);
 	}
 }

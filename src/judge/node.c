@@ -13,28 +13,27 @@
 /* Value of one device for a metric; NaN: unknown. */
 typedef double device_value_fn(const struct link *link, const struct device_info *device);
 
-static double judge_node_pcie_generation(const struct link *link, const struct device_info *device)
+static double node_pcie_generation(const struct link *link, const struct device_info *device)
 {
 	(void)device;
 	return link->generation ? link->generation : (double)NAN;
 }
 
-static double judge_node_pcie_width(const struct link *link, const struct device_info *device)
+static double node_pcie_width(const struct link *link, const struct device_info *device)
 {
 	(void)device;
 	return link->width ? link->width : (double)NAN;
 }
 
-static double judge_node_nvlink_links(const struct link *link, const struct device_info *device)
+static double node_nvlink_links(const struct link *link, const struct device_info *device)
 {
 	(void)link;
 	return device->nvlink_count;
 }
 
 /* Lowest value over the devices; `worst` names the last device that has it. */
-static double judge_node_lowest_device_value(const struct judge_input *input,
-					     const struct limit *limit, device_value_fn *value_of,
-					     const char **worst)
+static double node_lowest_device_value(const struct judge_input *input, const struct limit *limit,
+				       device_value_fn *value_of, const char **worst)
 {
 	const struct result *result = &input->results[0];
 	struct link *links = health_links(input);
@@ -57,7 +56,7 @@ static double judge_node_lowest_device_value(const struct judge_input *input,
 	return value;
 }
 
-static double judge_node_nic_rate(const struct link *link, const struct device_info *device)
+static double node_nic_rate(const struct link *link, const struct device_info *device)
 {
 	(void)link;
 	return device->nic_bandwidth > 0 ? device->nic_bandwidth : (double)NAN;
@@ -116,7 +115,7 @@ static double node_limit_count_lost(const struct result *result, char **reason)
 }
 
 /* Selects the node with the most differences; NaN: fewer than three nodes have no majority. */
-static double judge_node_count_drift(const struct result *result, char **reason)
+static double node_count_drift(const struct result *result, char **reason)
 {
 	size_t whole = 0, most = 0;
 
@@ -140,8 +139,8 @@ static double judge_node_count_drift(const struct result *result, char **reason)
 	return whole >= 3 ? (double)most : (double)NAN;
 }
 
-static double judge_node_share_with_ecc(const struct result *result, const struct limit *limit,
-					const char **worst)
+static double node_share_with_ecc(const struct result *result, const struct limit *limit,
+				  const char **worst)
 {
 	double on = 0, devices = 0;
 
@@ -156,7 +155,7 @@ static double judge_node_share_with_ecc(const struct result *result, const struc
 	return devices > 0 ? on / devices : (double)NAN;
 }
 
-static double judge_node_driver_version(const struct result *result)
+static double node_driver_version(const struct result *result)
 {
 	const char *version = result_fact(result, "driver");
 	long branch = version ? strtol(version, NULL, 10) : 0;
@@ -171,10 +170,10 @@ static double node_value(const struct judge_input *input, const struct limit *li
 	static const struct {
 		const char *metric;
 		device_value_fn *value;
-	} rows[] = { { "node.pcie_generation", judge_node_pcie_generation },
-		     { "node.pcie_width", judge_node_pcie_width },
-		     { "node.nvlink_links", judge_node_nvlink_links },
-		     { "node.nic_rate", judge_node_nic_rate } };
+	} rows[] = { { "node.pcie_generation", node_pcie_generation },
+		     { "node.pcie_width", node_pcie_width },
+		     { "node.nvlink_links", node_nvlink_links },
+		     { "node.nic_rate", node_nic_rate } };
 	const struct result *result = &input->results[0];
 
 	if (strcmp(limit->metric->name, "node.devices") == 0)
@@ -182,14 +181,14 @@ static double node_value(const struct judge_input *input, const struct limit *li
 	if (strcmp(limit->metric->name, "node.lost") == 0)
 		return node_limit_count_lost(result, reason);
 	if (strcmp(limit->metric->name, "node.drift") == 0)
-		return judge_node_count_drift(result, reason);
+		return node_count_drift(result, reason);
 	if (strcmp(limit->metric->name, "node.ecc") == 0)
-		return judge_node_share_with_ecc(result, limit, worst);
+		return node_share_with_ecc(result, limit, worst);
 	if (strcmp(limit->metric->name, "node.driver") == 0)
-		return judge_node_driver_version(result);
+		return node_driver_version(result);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (strcmp(limit->metric->name, rows[i].metric) == 0)
-			return judge_node_lowest_device_value(input, limit, rows[i].value, worst);
+			return node_lowest_device_value(input, limit, rows[i].value, worst);
 	return (double)NAN;
 }
 
@@ -219,9 +218,9 @@ struct verdict_check *judging_node_check(struct verdicts *verdicts, const struct
 	return check;
 }
 
-static void judge_node_bound(const struct judge_input *input, const struct limit *limit,
-			     const struct bound *bound, enum check_kind comparison,
-			     struct verdicts *verdicts)
+static void node_bound(const struct judge_input *input, const struct limit *limit,
+		       const struct bound *bound, enum check_kind comparison,
+		       struct verdicts *verdicts)
 {
 	const char *worst = "";
 	char *reason = NULL;
@@ -247,7 +246,7 @@ void judge_node(const struct judge_input *input, const struct limit *limit,
 		return;
 	}
 	if (limit->min.kind)
-		judge_node_bound(input, limit, &limit->min, AT_LEAST, verdicts);
+		node_bound(input, limit, &limit->min, AT_LEAST, verdicts);
 	if (limit->max.kind)
-		judge_node_bound(input, limit, &limit->max, AT_MOST, verdicts);
+		node_bound(input, limit, &limit->max, AT_MOST, verdicts);
 }

@@ -59,8 +59,8 @@ static enum status links_write_source(const struct links *l, struct error *err)
 }
 
 /* Compares, then writes the inverse, so that the next turn detects missing data. */
-static enum status burn_links_check_arrived(const struct links *l, const struct buffer *arrived,
-					    int sender, struct error *err)
+static enum status links_check_arrived(const struct links *l, const struct buffer *arrived,
+				       int sender, struct error *err)
 {
 	struct soak_memory_arguments a = { .memory = arrived->memory,
 					   .words = l->bytes / 8,
@@ -82,7 +82,7 @@ static enum status links_to_host_and_back(const struct links *l, struct error *e
 	return backend_copy(l->record.stream, l->landed.memory, l->host.memory, l->bytes, err);
 }
 
-static enum status burn_links_around_the_ring(const struct links *l, struct error *err)
+static enum status links_around_the_ring(const struct links *l, struct error *err)
 {
 	const struct world *world = l->b->world;
 	int next = (world->rank + 1) % world->size,
@@ -98,7 +98,7 @@ static enum status burn_links_around_the_ring(const struct links *l, struct erro
 				err);
 	if (backend_group_end(l->communicator, err) != STATUS_OK || err->status != STATUS_OK)
 		return err->status;
-	return burn_links_check_arrived(l, &l->received, previous, err);
+	return links_check_arrived(l, &l->received, previous, err);
 }
 
 static enum status links_sum_over_ranks(const struct links *l, struct error *err)
@@ -126,12 +126,12 @@ static enum status links_enqueue_turn(struct links *l, struct error *err)
 	l->turn++;
 	if (links_write_source(l, err) != STATUS_OK ||
 	    links_to_host_and_back(l, err) != STATUS_OK ||
-	    burn_links_check_arrived(l, &l->landed, l->b->world->rank, err) != STATUS_OK)
+	    links_check_arrived(l, &l->landed, l->b->world->rank, err) != STATUS_OK)
 		return err->status;
 	if (!l->communicator)
 		return STATUS_OK;
-	return burn_links_around_the_ring(l, err) == STATUS_OK ? links_sum_over_ranks(l, err)
-							       : err->status;
+	return links_around_the_ring(l, err) == STATUS_OK ? links_sum_over_ranks(l, err)
+							  : err->status;
 }
 
 /* One turn of this rank alone; flips a bit before the comparison. */
@@ -147,7 +147,7 @@ static enum status links_inject_bit(struct links *l, struct error *err)
 	    links_to_host_and_back(l, err) != STATUS_OK ||
 	    burn_look_inject(b, l->record.stream, (char *)l->landed.memory + offset, offset, err) !=
 		    STATUS_OK ||
-	    burn_links_check_arrived(l, &l->landed, b->world->rank, err) != STATUS_OK)
+	    links_check_arrived(l, &l->landed, b->world->rank, err) != STATUS_OK)
 		return err->status;
 	return burn_look_end(b, &l->record, &place, err);
 }
@@ -174,7 +174,7 @@ static enum status links_look_at_sums(const struct links *l, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status burn_links_begin_looking(const struct links *l, struct error *err)
+static enum status links_begin_looking(const struct links *l, struct error *err)
 {
 	if (burn_look_begin(&l->b->record, err) != STATUS_OK ||
 	    burn_look_begin(&l->record, err) != STATUS_OK)
@@ -203,7 +203,7 @@ static enum status links_round_of(struct links *l, uint64_t turns, uint64_t coun
 							    : "transfer to the host and back",
 					    .bytes = l->bytes };
 
-	if (burn_links_begin_looking(l, err) != STATUS_OK ||
+	if (links_begin_looking(l, err) != STATUS_OK ||
 	    (count &&
 	     products_enqueue(&l->products, count, b->record.buffer.memory, err) != STATUS_OK) ||
 	    backend_event_record(b->start, l->record.stream, err) != STATUS_OK)
@@ -224,7 +224,7 @@ static enum status links_round_of(struct links *l, uint64_t turns, uint64_t coun
 }
 
 /* Rank 0's clock decides for all ranks. It waits for ranks that still have bits to inject. */
-static bool burn_links_agreed_to_go_on(struct burn *b, struct error *err)
+static bool links_agreed_to_go_on(struct burn *b, struct error *err)
 {
 	double wanted = burn_look_interrupted(b, err) == STATUS_OK && burn_look_go_on(b);
 	int time_left = wanted > 0;
@@ -273,7 +273,7 @@ static enum status links_transfer_slice(struct links *l, struct error *err)
 			return err->status;
 		burn_look_timed(b, seconds, (double)turns, (double)turns * l->turn_bytes);
 		burn_look_pulse(b);
-	} while (burn_links_agreed_to_go_on(b, err));
+	} while (links_agreed_to_go_on(b, err));
 	return err->status;
 }
 

@@ -90,7 +90,7 @@ enum status burn_look_begin(const struct burn_record *record, struct error *err)
 #define ENERGY_READING_SECONDS 2.0
 
 /* The first batch starts the window, which excludes set-up. */
-static void burn_look_count_energy(struct burn *b, double seconds, double count, double work)
+static void look_count_energy(struct burn *b, double seconds, double count, double work)
 {
 	double now = clock_seconds();
 
@@ -120,7 +120,7 @@ void burn_look_timed(struct burn *b, double seconds, double count, double work)
 	series->samples[series->count++] = seconds / count;
 	b->tally.work += work;
 	b->tally.seconds += seconds;
-	burn_look_count_energy(b, seconds, count, work);
+	look_count_energy(b, seconds, count, work);
 }
 
 void burn_look_note_wrong(struct burn *b, uint64_t words, const char *text)
@@ -176,8 +176,8 @@ void burn_look_note_check_error(struct burn *b, const char *text)
 		snprintf(b->tally.check_text, sizeof(b->tally.check_text), "%s", text);
 }
 
-static void burn_look_keep_events(struct burn *b, const struct burn_place *place,
-				  const struct wrong_words *found, uint64_t count)
+static void look_keep_events(struct burn *b, const struct burn_place *place,
+			     const struct wrong_words *found, uint64_t count)
 {
 	/* Half of the space is for the name of a multiprocessor. */
 	for (uint64_t i = 0; i < count && b->event_count < BURN_EVENTS_MOST / 2; i++) {
@@ -197,9 +197,9 @@ static void burn_look_keep_events(struct burn *b, const struct burn_place *place
 	}
 }
 
-static void burn_look_describe_wrong_word(const struct burn_place *place,
-					  const struct wrong_words *found,
-					  const struct wrong_word *word, char *out, size_t size)
+static void look_describe_wrong_word(const struct burn_place *place,
+				     const struct wrong_words *found, const struct wrong_word *word,
+				     char *out, size_t size)
 {
 	int digits = place->rows ? 2 * (int)place->element_bytes : 16;
 	char where[64] = "";
@@ -221,8 +221,8 @@ static void burn_look_describe_wrong_word(const struct burn_place *place,
  * Checks that all injected words were found at their addresses. An injected bit must be the only
  * wrong bit of its word, which may be half of the 8 bytes.
  */
-static enum status burn_look_claim_injected(struct burn *b, const struct wrong_words *found,
-					    struct error *err)
+static enum status look_claim_injected(struct burn *b, const struct wrong_words *found,
+				       struct error *err)
 {
 	uint64_t count = found->recorded < WRONG_WORDS ? found->recorded : WRONG_WORDS;
 
@@ -272,12 +272,12 @@ enum status burn_look_end(struct burn *b, const struct burn_record *record,
 		for (uint64_t i = 1; i < count; i++)
 			if (found.words[i].offset < first->offset)
 				first = &found.words[i];
-		burn_look_describe_wrong_word(place, &found, first, text, sizeof(text));
+		look_describe_wrong_word(place, &found, first, text, sizeof(text));
 		burn_look_note_wrong(b, found.count, text);
-		burn_look_keep_events(b, place, &found, count);
+		look_keep_events(b, place, &found, count);
 		b->tally.flipped |= found.flipped;
 	}
-	return burn_look_claim_injected(b, &found, err);
+	return look_claim_injected(b, &found, err);
 }
 
 bool burn_look_inject_due(const struct burn *b)

@@ -37,33 +37,30 @@ static const double visible[PRECISION_GEMM_COUNT] = {
 	[PRECISION_INT8] = 1,
 };
 
-static const char *burn_page_parameter_text_or_empty(const struct case_result *c,
-						     const char *parameter)
+static const char *page_parameter_text_or_empty(const struct case_result *c, const char *parameter)
 {
 	const struct case_parameter *p = case_parameter(c, parameter);
 
 	return p && p->text ? p->text : "";
 }
 
-static bool burn_page_same_search(const struct case_result *a, const struct case_result *b)
+static bool page_same_search(const struct case_result *a, const struct case_result *b)
 {
 	return strcmp(a->suite, b->suite) == 0 && strcmp(a->label, b->label) == 0 &&
 	       strcmp(a->device, b->device) == 0 &&
-	       strcmp(burn_page_parameter_text_or_empty(a, "load"),
-		      burn_page_parameter_text_or_empty(b, "load")) == 0;
+	       strcmp(page_parameter_text_or_empty(a, "load"),
+		      page_parameter_text_or_empty(b, "load")) == 0;
 }
 
 /* True if `c` is a slice of the same search, up to `now`. */
-static bool burn_page_dose_is_same_search(const struct case_result *c,
-					  const struct case_result *now)
+static bool page_dose_is_same_search(const struct case_result *c, const struct case_result *now)
 {
-	return burn_page_same_search(c, now) &&
-	       strcmp(burn_page_parameter_text_or_empty(c, "slice"),
-		      burn_page_parameter_text_or_empty(now, "slice")) <= 0;
+	return page_same_search(c, now) && strcmp(page_parameter_text_or_empty(c, "slice"),
+						  page_parameter_text_or_empty(now, "slice")) <= 0;
 }
 
 /* True if the case found wrong words or injected some. */
-static bool burn_page_dose_is_wrong(const struct case_result *c)
+static bool page_dose_is_wrong(const struct case_result *c)
 {
 	const struct metric_value *wrong = case_metric(c, "burn.wrong");
 
@@ -75,8 +72,8 @@ static bool burn_page_dose_is_wrong(const struct case_result *c)
  * Sums a count over all slices of the search up to `now`. 0: no slices, or wrong words in one; NaN:
  * a slice lacks the count.
  */
-static double burn_page_dose_searched_before(const struct result *all,
-					     const struct case_result *now, const char *count)
+static double page_dose_searched_before(const struct result *all, const struct case_result *now,
+					const char *count)
 {
 	double sum = 0;
 
@@ -84,9 +81,9 @@ static double burn_page_dose_searched_before(const struct result *all,
 		const struct case_result *c = &all->cases[i];
 		const struct metric_value *m = case_metric(c, count);
 
-		if (!burn_page_dose_is_same_search(c, now))
+		if (!page_dose_is_same_search(c, now))
 			continue;
-		if (burn_page_dose_is_wrong(c))
+		if (page_dose_is_wrong(c))
 			return 0;
 		if (c->status == CASE_OK)
 			sum += m ? m->value : (double)NAN;
@@ -95,7 +92,7 @@ static double burn_page_dose_searched_before(const struct result *all,
 }
 
 /* Formats a count for a note: "1.9 x 10^15". */
-static const char *burn_page_power_of_ten(double value, char *out, size_t size)
+static const char *page_power_of_ten(double value, char *out, size_t size)
 {
 	int exponent = (int)floor(log10(value));
 
@@ -105,9 +102,8 @@ static const char *burn_page_power_of_ten(double value, char *out, size_t size)
 
 void burn_page_state_dose(struct run *run, enum precision precision, const struct result *all)
 {
-	double multiply_adds =
-		       burn_page_dose_searched_before(all, run->result, "burn.multiply_adds"),
-	       hot = burn_page_dose_searched_before(all, run->result, "burn.hot_multiply_adds");
+	double multiply_adds = page_dose_searched_before(all, run->result, "burn.multiply_adds"),
+	       hot = page_dose_searched_before(all, run->result, "burn.hot_multiply_adds");
 	double seen = visible[precision] * multiply_adds;
 	char done[32], steady[32], coming[32];
 
@@ -119,30 +115,29 @@ void burn_page_state_dose(struct run *run, enum precision precision, const struc
 		 "was compared, and none was wrong. A defect that corrupts one in %s multiply-adds "
 		 "would have been found with a probability of 95 %%. Defects that are rarer, or "
 		 "intermittent and rarer than one in %s, are possible.",
-		 burn_page_power_of_ten(multiply_adds, done, sizeof(done)),
-		 precision_name(precision),
-		 burn_page_power_of_ten(seen / RULE_OF_THREE, steady, sizeof(steady)),
-		 burn_page_power_of_ten(seen / COMES_AND_GOES, coming, sizeof(coming)));
+		 page_power_of_ten(multiply_adds, done, sizeof(done)), precision_name(precision),
+		 page_power_of_ten(seen / RULE_OF_THREE, steady, sizeof(steady)),
+		 page_power_of_ten(seen / COMES_AND_GOES, coming, sizeof(coming)));
 	if (hot > 0)
 		run_note(run,
 			 "At %d °C or more, a defect that corrupts one in %s multiply-adds would "
 			 "have been found with a probability of 95 %%.",
 			 BURN_HOT_CELSIUS,
-			 burn_page_power_of_ten(visible[precision] * hot / RULE_OF_THREE, done,
-						sizeof(done)));
+			 page_power_of_ten(visible[precision] * hot / RULE_OF_THREE, done,
+					   sizeof(done)));
 	else
 		run_note(run, "No GEMM was tested at %d °C or more%s.", BURN_HOT_CELSIUS,
 			 isnan(hot) ? ", or the temperature is unknown" : "");
 }
 
 /* True if the result has no later slice of the same search. */
-static bool burn_page_is_latest(const struct result *all, const struct case_result *c)
+static bool page_is_latest(const struct result *all, const struct case_result *c)
 {
 	for (size_t i = 0; i < all->case_count; i++) {
 		const struct case_result *other = &all->cases[i];
 
 		if (other != c && case_metric(other, "burn.detectable_rate") &&
-		    burn_page_dose_is_same_search(c, other))
+		    page_dose_is_same_search(c, other))
 			return false;
 	}
 	return true;
@@ -157,18 +152,18 @@ struct burn_dose burn_page_dose_of(const struct result *all, const struct case_r
 	for (size_t i = 0; i < all->case_count; i++) {
 		const struct case_result *other = &all->cases[i];
 
-		if (burn_page_same_search(other, c) && case_metric(other, "burn.detectable_rate") &&
-		    burn_page_is_latest(all, other))
+		if (page_same_search(other, c) && case_metric(other, "burn.detectable_rate") &&
+		    page_is_latest(all, other))
 			latest = other;
 	}
 	rate = case_metric(latest, "burn.detectable_rate");
-	dose.multiply_adds = burn_page_dose_searched_before(all, latest, "burn.multiply_adds");
+	dose.multiply_adds = page_dose_searched_before(all, latest, "burn.multiply_adds");
 	if (!rate || !(rate->value > 0) || !(dose.multiply_adds > 0))
 		return (struct burn_dose){ 0 };
 	dose.one_in = 1 / rate->value;
 	dose.one_in_bursts = dose.one_in * RULE_OF_THREE / COMES_AND_GOES;
 	dose.one_in_hot = dose.one_in / dose.multiply_adds *
-			  burn_page_dose_searched_before(all, latest, "burn.hot_multiply_adds");
+			  page_dose_searched_before(all, latest, "burn.hot_multiply_adds");
 	return dose;
 }
 
@@ -179,8 +174,7 @@ static struct formatted burn_page_count(double value)
 }
 
 /* Appends " 1.9×10¹⁵ (bf16)," for each load with a known dose; sums the multiply-adds. */
-static void burn_page_dose_add_loads(const struct result *all, struct text *loads,
-				     double *multiply_adds)
+static void page_dose_add_loads(const struct result *all, struct text *loads, double *multiply_adds)
 {
 	for (size_t i = 0; i < all->case_count; i++) {
 		const struct case_result *c = &all->cases[i];
@@ -189,11 +183,11 @@ static void burn_page_dose_add_loads(const struct result *all, struct text *load
 
 		if (done && c->status == CASE_OK)
 			*multiply_adds += done->value;
-		if (!rate || !(rate->value > 0) || !burn_page_is_latest(all, c))
+		if (!rate || !(rate->value > 0) || !page_is_latest(all, c))
 			continue;
 		text_addf(loads, "%s %s (%s)", loads->length ? "," : "",
 			  burn_page_count(1 / rate->value).text,
-			  burn_page_parameter_text_or_empty(c, "load"));
+			  page_parameter_text_or_empty(c, "load"));
 	}
 }
 
@@ -203,9 +197,9 @@ char *burn_page_statement(const struct result *all)
 	double multiply_adds = 0;
 	bool clean = true;
 
-	burn_page_dose_add_loads(all, &loads, &multiply_adds);
+	page_dose_add_loads(all, &loads, &multiply_adds);
 	for (size_t i = 0; i < all->case_count; i++)
-		clean &= !burn_page_dose_is_wrong(&all->cases[i]);
+		clean &= !page_dose_is_wrong(&all->cases[i]);
 	if (loads.length && clean)
 		text_addf(&out,
 			  "Soak: all results of %s multiply-adds per device were compared, and "
@@ -218,29 +212,27 @@ char *burn_page_statement(const struct result *all)
 }
 
 /* Sums a metric over the slices of the load of `c` in one run; 0 if no slice has it. */
-static double burn_page_sum(const struct result *run, const struct case_result *c,
-			    const char *metric)
+static double page_sum(const struct result *run, const struct case_result *c, const char *metric)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < run->case_count; i++) {
 		const struct metric_value *m = case_metric(&run->cases[i], metric);
 
-		if (m && burn_page_same_search(&run->cases[i], c))
+		if (m && page_same_search(&run->cases[i], c))
 			sum += m->value;
 	}
 	return sum;
 }
 
 /* False for a slice that ended before it compared anything. */
-static bool burn_page_compared(const struct case_result *c)
+static bool page_compared(const struct case_result *c)
 {
 	return case_metric(c, "burn.multiply_adds") || case_metric(c, "burn.wrong");
 }
 
 /* The load's rate in the slice in which it was lowest; NULL: none was measured. */
-static const struct case_result *burn_page_slowest(const struct result *run,
-						   const struct case_result *c)
+static const struct case_result *page_slowest(const struct result *run, const struct case_result *c)
 {
 	const struct case_result *slowest = NULL;
 
@@ -248,7 +240,7 @@ static const struct case_result *burn_page_slowest(const struct result *run,
 		const struct metric_value *m = view_headline(&run->cases[i]);
 
 		if (run->cases[i].status == CASE_OK && m && m->headline && isfinite(m->value) &&
-		    burn_page_same_search(&run->cases[i], c) &&
+		    page_same_search(&run->cases[i], c) &&
 		    (!slowest || m->value < view_headline(slowest)->value))
 			slowest = &run->cases[i];
 	}
@@ -256,10 +248,10 @@ static const struct case_result *burn_page_slowest(const struct result *run,
 }
 
 /* "671 TFLOP/s, 68 %"; without the share where the data sheet has no such value. */
-static char *burn_page_rate(const struct view *view, const struct result *run,
-			    const struct case_result *c)
+static char *page_rate(const struct view *view, const struct result *run,
+		       const struct case_result *c)
 {
-	const struct case_result *slowest = burn_page_slowest(run, c);
+	const struct case_result *slowest = page_slowest(run, c);
 	const struct metric_value *m = slowest ? view_headline(slowest) : NULL;
 	const struct device_info *device = slowest ? result_device(run, slowest->device) : NULL;
 	struct formatted rate;
@@ -275,17 +267,17 @@ static char *burn_page_rate(const struct view *view, const struct result *run,
 }
 
 /* Cells of a self-test's row: injected, found, and wrong words beyond those. */
-static void burn_page_add_injected(const struct result *run, const struct case_result *c,
-				   struct tree *cells)
+static void page_add_injected(const struct result *run, const struct case_result *c,
+			      struct tree *cells)
 {
-	double injected = 0, found = 0, wrong = burn_page_sum(run, c, "burn.wrong");
+	double injected = 0, found = 0, wrong = page_sum(run, c, "burn.wrong");
 	char text[FORMAT_SIZE];
 
 	for (size_t i = 0; i < run->case_count; i++) {
 		const struct metric_value *all = case_metric(&run->cases[i], "burn.injected"),
 					  *part = case_metric(&run->cases[i], "burn.found");
 
-		if (!all || !burn_page_same_search(&run->cases[i], c))
+		if (!all || !page_same_search(&run->cases[i], c))
 			continue;
 		injected += all->value;
 		found += part ? part->value * all->value : 0;
@@ -299,13 +291,13 @@ static void burn_page_add_injected(const struct result *run, const struct case_r
 }
 
 /* Cells of a soak's row: wrong words, rate and dose. */
-static void burn_page_add_dose(const struct view *view, const struct result *run,
-			       const struct case_result *c, const struct burn_dose *dose,
-			       struct tree *cells)
+static void page_add_dose(const struct view *view, const struct result *run,
+			  const struct case_result *c, const struct burn_dose *dose,
+			  struct tree *cells)
 {
-	char text[FORMAT_SIZE], *rate = burn_page_rate(view, run, c);
+	char text[FORMAT_SIZE], *rate = page_rate(view, run, c);
 
-	snprintf(text, sizeof(text), "%.0f", burn_page_sum(run, c, "burn.wrong"));
+	snprintf(text, sizeof(text), "%.0f", page_sum(run, c, "burn.wrong"));
 	tree_item_text(cells, text);
 	tree_item_text(cells, rate);
 	tree_item_text(cells, burn_page_count(dose->one_in).text);
@@ -316,13 +308,13 @@ static void burn_page_add_dose(const struct view *view, const struct result *run
 	free(rate);
 }
 
-static void burn_page_add_row(const struct view *view, const struct result *run,
-			      const struct case_result *c, bool selftest, struct tree *rows)
+static void page_add_row(const struct view *view, const struct result *run,
+			 const struct case_result *c, bool selftest, struct tree *rows)
 {
 	const struct case_parameter *load = case_parameter(c, "load");
 	struct burn_dose dose = burn_page_dose_of(run, c);
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
-	double verified = burn_page_sum(run, c, "burn.verified");
+	double verified = page_sum(run, c, "burn.verified");
 
 	tree_text(row, "name", presented_parameter(view, c->suite, load).text);
 	if (dose.multiply_adds > 0)
@@ -334,13 +326,13 @@ static void burn_page_add_row(const struct view *view, const struct result *run,
 		tree_text(row, "where", "nothing");
 	tree_text(row, "interval", "");
 	if (selftest)
-		burn_page_add_injected(run, c, cells);
+		page_add_injected(run, c, cells);
 	else
-		burn_page_add_dose(view, run, c, &dose, cells);
+		page_add_dose(view, run, c, &dose, cells);
 }
 
-static struct tree *burn_page_add_table(const struct view *view, size_t run, bool selftest,
-					struct tree *tables)
+static struct tree *page_add_table(const struct view *view, size_t run, bool selftest,
+				   struct tree *tables)
 {
 	static const char *const of_soak[] = { "Wrong",
 					       "Rate, share of data sheet",
@@ -378,8 +370,8 @@ static struct tree *burn_page_add_table(const struct view *view, size_t run, boo
 	return tree_list(table, "rows");
 }
 
-static void burn_page_show_dose(const struct view *view, const char *suite, struct tree *answers,
-				struct tree *tables, struct text *terms)
+static void page_show_dose(const struct view *view, const char *suite, struct tree *answers,
+			   struct tree *tables, struct text *terms)
 {
 	(void)terms;
 	for (size_t r = 0; r < view->count; r++) {
@@ -399,26 +391,26 @@ static void burn_page_show_dose(const struct view *view, const char *suite, stru
 
 			/* All slices of a load share one row, at the position of the first. */
 			for (size_t k = 0; k < i; k++)
-				shown |= burn_page_same_search(&run->cases[k], c) &&
-					 burn_page_compared(&run->cases[k]);
-			if (strcmp(c->suite, suite) != 0 || !burn_page_compared(c) || shown)
+				shown |= page_same_search(&run->cases[k], c) &&
+					 page_compared(&run->cases[k]);
+			if (strcmp(c->suite, suite) != 0 || !page_compared(c) || shown)
 				continue;
 			if (!rows)
-				rows = burn_page_add_table(view, r, selftest, tables);
-			burn_page_add_row(view, run, c, selftest, rows);
+				rows = page_add_table(view, r, selftest, tables);
+			page_add_row(view, run, c, selftest, rows);
 		}
 	}
 }
 
 /* "6.0×10¹² multiply-adds compared, none wrong"; nothing where that is not so. */
-static void burn_page_add_title(const struct view *view, const char *suite, struct text *out)
+static void page_add_title(const struct view *view, const char *suite, struct text *out)
 {
 	double multiply_adds = 0;
 	struct text loads = TEXT_EMPTY;
 	char *statement = burn_page_statement(view->results);
 
 	(void)suite;
-	burn_page_dose_add_loads(view->results, &loads, &multiply_adds);
+	page_dose_add_loads(view->results, &loads, &multiply_adds);
 	if (statement)
 		text_addf(out, "%s multiply-adds compared, none wrong",
 			  burn_page_count(multiply_adds).text);
@@ -429,7 +421,6 @@ static void burn_page_add_title(const struct view *view, const char *suite, stru
 static const char *const tabled[] = { "burn.throughput", "burn.bandwidth", "burn.traffic",
 				      "burn.signatures", NULL };
 
-const struct suite_page burn_page = { .tabled = tabled,
-				      .charts_lead = true,
-				      .title = burn_page_add_title,
-				      .answer = burn_page_show_dose };
+const struct suite_page burn_page = {
+	.tabled = tabled, .charts_lead = true, .title = page_add_title, .answer = page_show_dose
+};

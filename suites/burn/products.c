@@ -28,17 +28,17 @@
 #define PAUSE_PART 0.1 /* seconds */
 
 /* Stored rows of op(A): enough for the result at any offset. */
-static int64_t burn_products_stored_rows(int64_t n)
+static int64_t products_stored_rows(int64_t n)
 {
 	return n + ROW_STEP * SOAK_ROW_PERIOD;
 }
 
-static int64_t burn_products_stored_columns(int64_t n)
+static int64_t products_stored_columns(int64_t n)
 {
 	return n + SOAK_COLUMN_PERIOD;
 }
 
-static uint32_t burn_products_result_bytes(enum precision precision)
+static uint32_t products_result_bytes(enum precision precision)
 {
 	return precision == PRECISION_FP64 ? 8 : 4;
 }
@@ -46,11 +46,11 @@ static uint32_t burn_products_result_bytes(enum precision precision)
 uint64_t burn_products_bytes(const struct section *section, enum precision precision)
 {
 	uint64_t n = (uint64_t)section_integer(section, "size");
-	uint64_t operands = n * (uint64_t)(burn_products_stored_rows((int64_t)n) +
-					   burn_products_stored_columns((int64_t)n));
+	uint64_t operands = n * (uint64_t)(products_stored_rows((int64_t)n) +
+					   products_stored_columns((int64_t)n));
 
 	return operands * precision_bytes(precision) +
-	       (n * n + SOAK_TABLE_ENTRIES) * burn_products_result_bytes(precision) +
+	       (n * n + SOAK_TABLE_ENTRIES) * products_result_bytes(precision) +
 	       sizeof(struct wrong_words);
 }
 
@@ -59,10 +59,10 @@ uint64_t products_elements(const struct products *p)
 	return (uint64_t)(p->gemm.m * p->gemm.n);
 }
 
-static enum status burn_products_fill_operands(const struct products *p,
-					       const struct exact_problem *x, struct error *err)
+static enum status products_fill_operands(const struct products *p, const struct exact_problem *x,
+					  struct error *err)
 {
-	uint64_t k = (uint64_t)x->k, rows = (uint64_t)burn_products_stored_rows(p->gemm.m);
+	uint64_t k = (uint64_t)x->k, rows = (uint64_t)products_stored_rows(p->gemm.m);
 	struct soak_operand_arguments a = { .memory = p->a.memory,
 					    .precision = p->gemm.precision,
 					    .rows = x->transposed ? k : rows,
@@ -74,8 +74,7 @@ static enum status burn_products_fill_operands(const struct products *p,
 	struct soak_operand_arguments b = { .memory = p->b.memory,
 					    .precision = p->gemm.precision,
 					    .rows = k,
-					    .columns = (uint64_t)burn_products_stored_columns(
-						    p->gemm.n),
+					    .columns = (uint64_t)products_stored_columns(p->gemm.n),
 					    .column_period = SOAK_COLUMN_PERIOD,
 					    .range = x->range,
 					    .seed = x->seed + 1 };
@@ -85,16 +84,15 @@ static enum status burn_products_fill_operands(const struct products *p,
 	return backend_launch(p->stream, "soak_operand", &b, err);
 }
 
-static enum status burn_products_allocate(struct products *p, struct device *device,
-					  struct error *err)
+static enum status products_allocate(struct products *p, struct device *device, struct error *err)
 {
 	uint64_t k = (uint64_t)p->gemm.k, bytes = precision_bytes(p->gemm.precision);
 	const struct {
 		struct buffer *buffer;
 		uint64_t bytes;
 	} buffers[] = {
-		{ &p->a, (uint64_t)burn_products_stored_rows(p->gemm.m) * k * bytes },
-		{ &p->b, (uint64_t)burn_products_stored_columns(p->gemm.n) * k * bytes },
+		{ &p->a, (uint64_t)products_stored_rows(p->gemm.m) * k * bytes },
+		{ &p->b, (uint64_t)products_stored_columns(p->gemm.n) * k * bytes },
 		{ &p->c, products_elements(p) * p->element_bytes },
 		{ &p->table, (uint64_t)SOAK_TABLE_ENTRIES * p->element_bytes },
 		{ &p->canary, sizeof(struct wrong_words) },
@@ -111,8 +109,8 @@ static enum status burn_products_allocate(struct products *p, struct device *dev
 }
 
 /* Computes the exact values on the CPU, and sets the seed in `x` to one whose sums are exact. */
-static enum status burn_products_fill_table(const struct products *p, struct exact_problem *x,
-					    struct error *err)
+static enum status products_fill_table(const struct products *p, struct exact_problem *x,
+				       struct error *err)
 {
 	double *table = xcalloc(SOAK_TABLE_ENTRIES, sizeof(*table));
 	int seeds = 1;
@@ -155,20 +153,20 @@ enum status products_open(struct products *p, struct burn *b, struct stream *str
 						      (uint64_t)case_integer(b->run->c, "slice")));
 
 	*p = (struct products){ .stream = stream,
-				.element_bytes = burn_products_result_bytes(precision) };
+				.element_bytes = products_result_bytes(precision) };
 	p->gemm = (struct gemm){ .precision = precision,
 				 .transpose_a = x.transposed,
 				 .m = n,
 				 .n = n,
 				 .k = n,
-				 .lda = x.transposed ? n : burn_products_stored_rows(n),
+				 .lda = x.transposed ? n : products_stored_rows(n),
 				 .ldb = n,
 				 .ldc = n,
 				 .alpha = 1,
 				 .wide = precision_result_bytes(precision) == 2 };
-	if (burn_products_allocate(p, b->device, err) != STATUS_OK ||
-	    burn_products_fill_table(p, &x, err) != STATUS_OK ||
-	    burn_products_fill_operands(p, &x, err) != STATUS_OK)
+	if (products_allocate(p, b->device, err) != STATUS_OK ||
+	    products_fill_table(p, &x, err) != STATUS_OK ||
+	    products_fill_operands(p, &x, err) != STATUS_OK)
 		return err->status;
 	/* Only cuBLASLt multiplies FP8; use its first algorithm. */
 	if (precision == PRECISION_FP8) {
@@ -190,19 +188,19 @@ void products_close(struct products *p)
 	buffer_free(&p->canary);
 }
 
-static void burn_products_choose_offsets(struct products *p)
+static void products_choose_offsets(struct products *p)
 {
 	p->row_offset = (uint32_t)(ROW_STEP * (generator_bits(SEED, p->made) % SOAK_ROW_PERIOD));
 	p->column_offset = (uint32_t)(p->made % SOAK_COLUMN_PERIOD);
 }
 
 /* Enqueues the next GEMM. Other offsets than the last ones change every element of its result. */
-static enum status burn_products_multiply(struct products *p, struct error *err)
+static enum status products_multiply(struct products *p, struct error *err)
 {
 	struct gemm gemm = p->gemm;
 	uint64_t bytes = precision_bytes(gemm.precision);
 
-	burn_products_choose_offsets(p);
+	products_choose_offsets(p);
 	p->made++;
 	gemm.a = (const char *)gemm.a +
 		 p->row_offset * (gemm.transpose_a ? (uint64_t)gemm.lda : 1) * bytes;
@@ -233,7 +231,7 @@ enum status products_enqueue(struct products *p, uint64_t count, void *record, s
 	uint64_t element, row, column;
 
 	for (uint64_t i = 0; i < count; i++)
-		if (burn_products_multiply(p, err) != STATUS_OK ||
+		if (products_multiply(p, err) != STATUS_OK ||
 		    soak_compare_product(p, SOAK_NO_CANARY, record, err) != STATUS_OK)
 			return err->status;
 	/* An entry that occurs in the result; small results lack some. */
@@ -278,13 +276,13 @@ enum status products_check_canary(const struct products *p, struct burn *b, stru
 	return STATUS_OK;
 }
 
-static double burn_products_operations(const struct products *p)
+static double products_operations(const struct products *p)
 {
 	return 2.0 * (double)p->gemm.m * (double)p->gemm.n * (double)p->gemm.k;
 }
 
-static enum status burn_products_look_end(struct burn *b, const struct products *p, uint64_t count,
-					  struct error *err)
+static enum status products_look_end(struct burn *b, const struct products *p, uint64_t count,
+				     struct error *err)
 {
 	char what[96];
 	const struct burn_place place = { .what = what,
@@ -301,39 +299,37 @@ static enum status burn_products_look_end(struct burn *b, const struct products 
 			 precision_name(p->gemm.precision));
 	b->tally.rounds += count;
 	b->tally.verified_bytes += (double)count * (double)place.bytes;
-	b->tally.multiply_adds += (double)count * burn_products_operations(p) / 2;
+	b->tally.multiply_adds += (double)count * products_operations(p) / 2;
 	b->tally.starts++;
 	if (!(b->celsius < BURN_HOT_CELSIUS)) /* an unknown temperature makes the sum unknown */
 		b->tally.hot_multiply_adds +=
-			isnan(b->celsius) ? b->celsius
-					  : (double)count * burn_products_operations(p) / 2;
+			isnan(b->celsius) ? b->celsius : (double)count * products_operations(p) / 2;
 	return burn_look_end(b, &b->record, &place, err);
 }
 
 /* Runs one GEMM and flips a bit before the comparison. */
-static enum status burn_products_inject_bit(struct burn *b, struct products *p, struct error *err)
+static enum status products_inject_bit(struct burn *b, struct products *p, struct error *err)
 {
 	uint64_t word = burn_look_inject_word(b, products_elements(p) * p->element_bytes / 8);
 
 	if (burn_look_begin(&b->record, err) != STATUS_OK ||
-	    burn_products_multiply(p, err) != STATUS_OK ||
+	    products_multiply(p, err) != STATUS_OK ||
 	    burn_look_inject(b, p->stream, (char *)p->c.memory + 8 * word, 8 * word, err) !=
 		    STATUS_OK ||
 	    soak_compare_product(p, SOAK_NO_CANARY, b->record.buffer.memory, err) != STATUS_OK)
 		return err->status;
-	return burn_products_look_end(b, p, 1, err);
+	return products_look_end(b, p, 1, err);
 }
 
 /* Flips the sign of an element of A or B, alternately, while one GEMM reads it. */
-static enum status burn_products_inject_operand(struct burn *b, struct products *p,
-						struct error *err)
+static enum status products_inject_operand(struct burn *b, struct products *p, struct error *err)
 {
 	uint64_t bytes = precision_bytes(p->gemm.precision), wrong = b->tally.wrong, value = 0,
 		 line = generator_bits(b->seed, p->made) % (uint64_t)p->gemm.m, depth = 0;
 	bool of_b = b->tally.injected % 2;
 	char *at;
 
-	burn_products_choose_offsets(p);
+	products_choose_offsets(p);
 	do {
 		const struct gemm *g = &p->gemm;
 		uint64_t place = of_b ? depth + (p->column_offset + line) * (uint64_t)g->ldb
@@ -350,9 +346,9 @@ static enum status burn_products_inject_operand(struct burn *b, struct products 
 	b->tally.injected++;
 	if (burn_look_begin(&b->record, err) != STATUS_OK ||
 	    backend_copy(p->stream, at, &value, bytes, err) != STATUS_OK ||
-	    burn_products_multiply(p, err) != STATUS_OK ||
+	    products_multiply(p, err) != STATUS_OK ||
 	    soak_compare_product(p, SOAK_NO_CANARY, b->record.buffer.memory, err) != STATUS_OK ||
-	    burn_products_look_end(b, p, 1, err) != STATUS_OK)
+	    products_look_end(b, p, 1, err) != STATUS_OK)
 		return err->status;
 	value ^= UINT64_C(1) << (8 * bytes - 1);
 	if (backend_copy(p->stream, at, &value, bytes, err) != STATUS_OK ||
@@ -365,14 +361,14 @@ static enum status burn_products_inject_operand(struct burn *b, struct products 
 				   "the error injected into an operand was not found");
 }
 
-static enum status burn_products_chunk(struct burn *b, struct products *p, uint64_t count,
-				       double *seconds, struct error *err)
+static enum status products_chunk(struct burn *b, struct products *p, uint64_t count,
+				  double *seconds, struct error *err)
 {
 	if (burn_look_begin(&b->record, err) != STATUS_OK ||
 	    backend_event_record(b->start, p->stream, err) != STATUS_OK ||
 	    products_enqueue(p, count, b->record.buffer.memory, err) != STATUS_OK ||
 	    backend_event_record(b->end, p->stream, err) != STATUS_OK ||
-	    burn_products_look_end(b, p, count, err) != STATUS_OK ||
+	    products_look_end(b, p, count, err) != STATUS_OK ||
 	    backend_event_elapsed(b->start, b->end, seconds, err) != STATUS_OK)
 		return err->status;
 	return products_check_canary(p, b, err);
@@ -385,7 +381,7 @@ static enum status burn_products_chunk(struct burn *b, struct products *p, uint6
  * Most of a result is wrong: tests if elements that must be equal are equal. If they are, a common
  * cause or the table is wrong.
  */
-static enum status burn_products_vote(struct burn *b, struct products *p, struct error *err)
+static enum status products_vote(struct burn *b, struct products *p, struct error *err)
 {
 	uint64_t rows = (uint64_t)p->gemm.m,
 		 columns = (uint64_t)(p->gemm.n < VOTE_COLUMNS ? p->gemm.n : VOTE_COLUMNS),
@@ -393,7 +389,7 @@ static enum status burn_products_vote(struct burn *b, struct products *p, struct
 	char *got = xcalloc(rows * columns, bytes), *first = xcalloc(SOAK_TABLE_ENTRIES, bytes);
 	bool *has = xcalloc(SOAK_TABLE_ENTRIES, sizeof(*has));
 
-	if (burn_products_multiply(p, err) == STATUS_OK &&
+	if (products_multiply(p, err) == STATUS_OK &&
 	    backend_copy(p->stream, got, p->c.memory, rows * columns * bytes, err) == STATUS_OK)
 		backend_stream_synchronize(p->stream, err);
 	for (uint64_t i = 0; i < rows * columns && err->status == STATUS_OK; i++) {
@@ -417,8 +413,8 @@ static enum status burn_products_vote(struct burn *b, struct products *p, struct
  * Repeats GEMMs to see if the error was transient. If most of a result was wrong, also tests what
  * its elements agree on.
  */
-static enum status burn_products_repeat(struct burn *b, struct products *p, uint64_t wrong,
-					uint64_t compared, struct error *err)
+static enum status products_repeat(struct burn *b, struct products *p, uint64_t wrong,
+				   uint64_t compared, struct error *err)
 {
 	uint64_t again = 0;
 
@@ -426,15 +422,15 @@ static enum status burn_products_repeat(struct burn *b, struct products *p, uint
 		uint64_t before = b->tally.wrong;
 
 		if (burn_look_begin(&b->record, err) != STATUS_OK ||
-		    burn_products_multiply(p, err) != STATUS_OK ||
+		    products_multiply(p, err) != STATUS_OK ||
 		    soak_compare_product(p, SOAK_NO_CANARY, b->record.buffer.memory, err) !=
 			    STATUS_OK ||
-		    burn_products_look_end(b, p, 1, err) != STATUS_OK)
+		    products_look_end(b, p, 1, err) != STATUS_OK)
 			return err->status;
 		again += b->tally.wrong > before;
 	}
 	burn_look_note_repeats(b, again);
-	return 2 * wrong > compared ? burn_products_vote(b, p, err) : STATUS_OK;
+	return 2 * wrong > compared ? products_vote(b, p, err) : STATUS_OK;
 }
 
 /* Number of GEMMs of `each` seconds that take this time. */
@@ -452,8 +448,8 @@ uint64_t products_in_chunk(const struct burn *b, double seconds)
 }
 
 /* Measures GEMMs without check right after checked ones. Short slices have no time for it. */
-static enum status burn_products_time_unchecked(struct burn *b, struct products *p, uint64_t count,
-						struct error *err)
+static enum status products_time_unchecked(struct burn *b, struct products *p, uint64_t count,
+					   struct error *err)
 {
 	double budget = ALONE_SHARE * b->run->c->fixed_seconds, seconds, total = 0, made = 0;
 
@@ -463,7 +459,7 @@ static enum status burn_products_time_unchecked(struct burn *b, struct products 
 		if (backend_event_record(b->start, p->stream, err) != STATUS_OK)
 			return err->status;
 		for (uint64_t i = 0; i < count; i++)
-			if (burn_products_multiply(p, err) != STATUS_OK)
+			if (products_multiply(p, err) != STATUS_OK)
 				return err->status;
 		if (backend_event_record(b->end, p->stream, err) != STATUS_OK ||
 		    backend_stream_synchronize(p->stream, err) != STATUS_OK ||
@@ -480,7 +476,7 @@ static enum status burn_products_time_unchecked(struct burn *b, struct products 
 }
 
 /* Sleeps in parts, so that a request to stop is obeyed; then records the lower temperature. */
-static enum status burn_products_pause(struct burn *b, double seconds, struct error *err)
+static enum status products_pause(struct burn *b, double seconds, struct error *err)
 {
 	double until = fmin(clock_seconds() + seconds, b->deadline);
 
@@ -495,8 +491,8 @@ static enum status burn_products_pause(struct burn *b, double seconds, struct er
  * lengths and phase, so that all processes of the host use the same without a message: in one half
  * of the schedules all devices begin at the same time, in the other half evenly spread.
  */
-static enum status burn_products_burst(struct burn *b, struct products *p, double each,
-				       struct error *err)
+static enum status products_burst(struct burn *b, struct products *p, double each,
+				  struct error *err)
 {
 	static const double bursts[] = { 0.002, 0.005, 0.02, 0.05 },
 			    gaps[] = { 0.001, 0.005, 0.02, 0.05 };
@@ -511,18 +507,18 @@ static enum status burn_products_burst(struct burn *b, struct products *p, doubl
 	/* A burst that took too long is followed by at least half of the gap. */
 	clock_sleep(ceil((now + gap / 2) / period) * period - now);
 	b->tally.bursts++;
-	return burn_products_chunk(b, p, products_in_time(burst, each), &seconds, err);
+	return products_chunk(b, p, products_in_time(burst, each), &seconds, err);
 }
 
 /*
  * The last part of the slice, at least one burst. The rate of bursts is no sample: it is above the
  * sustained one.
  */
-static enum status burn_products_bursts(struct burn *b, struct products *p, double each,
-					struct error *err)
+static enum status products_bursts(struct burn *b, struct products *p, double each,
+				   struct error *err)
 {
 	do {
-		if (burn_products_burst(b, p, each, err) != STATUS_OK)
+		if (products_burst(b, p, each, err) != STATUS_OK)
 			return err->status;
 		burn_look_pulse(b);
 	} while (burn_look_interrupted(b, err) == STATUS_OK && clock_seconds() < b->deadline &&
@@ -531,45 +527,43 @@ static enum status burn_products_bursts(struct burn *b, struct products *p, doub
 }
 
 /* Repeats the work once per slice if results were wrong. */
-static enum status burn_products_repeat_once(struct burn *b, struct products *p, bool *repeated,
-					     struct error *err)
+static enum status products_repeat_once(struct burn *b, struct products *p, bool *repeated,
+					struct error *err)
 {
 	if (b->tally.wrong && !b->tally.injected && !*repeated &&
-	    burn_products_repeat(b, p, b->tally.wrong, b->tally.rounds * products_elements(p),
-				 err) != STATUS_OK)
+	    products_repeat(b, p, b->tally.wrong, b->tally.rounds * products_elements(p), err) !=
+		    STATUS_OK)
 		return err->status;
 	*repeated |= b->tally.wrong > 0;
 	return STATUS_OK;
 }
 
 /* GEMMs without gaps until the deadline, with one pause of that length after half of the time. */
-static enum status burn_products_steadily(struct burn *b, struct products *p, uint64_t count,
-					  double pause, bool *repeated, struct error *err)
+static enum status products_steadily(struct burn *b, struct products *p, uint64_t count,
+				     double pause, bool *repeated, struct error *err)
 {
 	double middle = (clock_seconds() + b->deadline) / 2, seconds;
 
 	do {
 		if (pause > 0 && clock_seconds() >= middle) {
-			if (burn_products_pause(b, pause, err) != STATUS_OK)
+			if (products_pause(b, pause, err) != STATUS_OK)
 				return err->status;
 			pause = 0;
 		}
 		if (burn_look_inject_due(b) &&
-		    (b->injection == INJECT_OPERAND
-			     ? burn_products_inject_operand(b, p, err)
-			     : burn_products_inject_bit(b, p, err)) != STATUS_OK)
+		    (b->injection == INJECT_OPERAND ? products_inject_operand(b, p, err)
+						    : products_inject_bit(b, p, err)) != STATUS_OK)
 			return err->status;
-		if (burn_products_chunk(b, p, count, &seconds, err) != STATUS_OK ||
-		    burn_products_repeat_once(b, p, repeated, err) != STATUS_OK)
+		if (products_chunk(b, p, count, &seconds, err) != STATUS_OK ||
+		    products_repeat_once(b, p, repeated, err) != STATUS_OK)
 			return err->status;
-		burn_look_timed(b, seconds, (double)count,
-				(double)count * burn_products_operations(p));
+		burn_look_timed(b, seconds, (double)count, (double)count * products_operations(p));
 		burn_look_pulse(b);
 	} while (burn_look_interrupted(b, err) == STATUS_OK && burn_look_go_on(b));
 	return err->status;
 }
 
-static enum status burn_products_until_over(struct burn *b, struct products *p, struct error *err)
+static enum status products_until_over(struct burn *b, struct products *p, struct error *err)
 {
 	const struct section *section = b->run->c->section;
 	double end = b->deadline, in_bursts = section_real(section, "bursts"), seconds;
@@ -577,19 +571,18 @@ static enum status burn_products_until_over(struct burn *b, struct products *p, 
 	uint64_t count;
 
 	/* The first GEMM is cold; the time of the second sets the chunk size. */
-	if (burn_products_chunk(b, p, 1, &b->series->first, err) != STATUS_OK ||
-	    burn_products_chunk(b, p, 2, &seconds, err) != STATUS_OK)
+	if (products_chunk(b, p, 1, &b->series->first, err) != STATUS_OK ||
+	    products_chunk(b, p, 2, &seconds, err) != STATUS_OK)
 		return err->status;
 	count = products_in_chunk(b, seconds / 2);
 	b->series->batch = (unsigned)count;
 	b->deadline = end - in_bursts * b->run->c->fixed_seconds;
-	burn_products_steadily(b, p, count, section_real(section, "pause"), &repeated, err);
+	products_steadily(b, p, count, section_real(section, "pause"), &repeated, err);
 	b->deadline = end;
 	if (err->status == STATUS_OK && in_bursts > 0 &&
-	    burn_products_bursts(b, p, seconds / 2, err) == STATUS_OK)
-		burn_products_repeat_once(b, p, &repeated, err);
-	return err->status == STATUS_OK ? burn_products_time_unchecked(b, p, count, err)
-					: err->status;
+	    products_bursts(b, p, seconds / 2, err) == STATUS_OK)
+		products_repeat_once(b, p, &repeated, err);
+	return err->status == STATUS_OK ? products_time_unchecked(b, p, count, err) : err->status;
 }
 
 enum status burn_products(struct burn *b, enum precision precision, struct error *err)
@@ -597,7 +590,7 @@ enum status burn_products(struct burn *b, enum precision precision, struct error
 	struct products p;
 
 	if (products_open(&p, b, b->record.stream, precision, err) == STATUS_OK)
-		burn_products_until_over(b, &p, err);
+		products_until_over(b, &p, err);
 	products_close(&p);
 	if (err->status == STATUS_OK && b->tally.wrong && !b->tally.injected)
 		burn_units_blame(b, err);

@@ -112,7 +112,7 @@ static double estimate_pool_worst_of(const struct metric_value *m)
 	return figure_kind_worst_value(m->launches, m->launch_count, m->better);
 }
 
-static void estimate_pool_take_estimate(struct metric_value *m, const struct estimate *e)
+static void pool_take_estimate(struct metric_value *m, const struct estimate *e)
 {
 	if (m->interval == INTERVAL_WITHIN && m->low > 0 && isfinite(m->high)) {
 		m->within_low = m->low;
@@ -146,7 +146,7 @@ static void estimate_pool_settle_single(struct metric_value *m, enum figure_kind
 	if (m->interval != INTERVAL_WITHIN || kind == FIGURE_EXACT || isnan(half))
 		return;
 	e = stats_estimate_launches(&m->value, 1, half, &repeat);
-	estimate_pool_take_estimate(m, &e);
+	pool_take_estimate(m, &e);
 }
 
 /* `c` is NULL for metrics of the host. */
@@ -172,7 +172,7 @@ static void estimate_pool_settle_metric(const struct result *result, struct case
 		return;
 	}
 	e = stats_estimate_launches(m->launches, m->launch_count, 0, &repeat);
-	estimate_pool_take_estimate(m, &e);
+	pool_take_estimate(m, &e);
 	if (c)
 		estimate_pool_note_spread(c, m);
 }

@@ -14,7 +14,7 @@
 #define STEADY_LAUNCHES 3
 
 /* First check that rejects. */
-static const struct verdict_check *population_add_first_rejecting_check(const struct verdicts *v)
+static const struct verdict_check *add_first_rejecting_check(const struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++)
 		if (v->checks[i].wrong || v->checks[i].verdict == VERDICT_FAIL)
@@ -26,8 +26,8 @@ static const struct verdict_check *population_add_first_rejecting_check(const st
  * Judges by the limits of the model only. Comparison with reference GPUs would keep a population
  * from growing.
  */
-static enum status population_add_refuse_bad_cards(const struct result *results, size_t count,
-						   struct error *err)
+static enum status add_refuse_bad_cards(const struct result *results, size_t count,
+					struct error *err)
 {
 	static const struct population empty;
 	struct text errors = TEXT_EMPTY;
@@ -41,7 +41,7 @@ static enum status population_add_refuse_bad_cards(const struct result *results,
 							     .limits = &limits,
 							     .population = &empty },
 				      &verdicts);
-		bad = population_add_first_rejecting_check(&verdicts);
+		bad = add_first_rejecting_check(&verdicts);
 		if (bad)
 			error_set(err, STATUS_USAGE,
 				  "these GPUs cannot be reference GPUs, because [limit %s] fails: "
@@ -57,8 +57,7 @@ static enum status population_add_refuse_bad_cards(const struct result *results,
 	return err->status;
 }
 
-static enum status population_add_refuse_results(const struct result *results, size_t count,
-						 struct error *err)
+static enum status add_refuse_results(const struct result *results, size_t count, struct error *err)
 {
 	const char *driver = result_fact(&results[0], "driver");
 	size_t known = 0;
@@ -84,12 +83,11 @@ static enum status population_add_refuse_results(const struct result *results, s
 		return error_set(err, STATUS_USAGE,
 				 "no device has a UUID or a serial number; gpuproof needs one of "
 				 "them to count each GPU once");
-	return population_add_refuse_bad_cards(results, count, err);
+	return add_refuse_bad_cards(results, count, err);
 }
 
-static void population_add_take_card(struct population *p, const struct result *result,
-				     size_t launches, const struct device_info *device,
-				     struct population_added *added)
+static void add_take_card(struct population *p, const struct result *result, size_t launches,
+			  const struct device_info *device, struct population_added *added)
 {
 	bool there = population_card(p, population_key_id(device)) != NULL;
 	struct population_card *card = population_enter_card(p, population_key_id(device));
@@ -106,7 +104,7 @@ static void population_add_take_card(struct population *p, const struct result *
 	added->again += there;
 }
 
-static bool population_add_is_steady(const struct observation *o, const struct metric_value *m)
+static bool add_is_steady(const struct observation *o, const struct metric_value *m)
 {
 	double half = fmax(m->value - m->low, m->high - m->value) / m->value;
 
@@ -114,7 +112,7 @@ static bool population_add_is_steady(const struct observation *o, const struct m
 	       half <= STEADY_HALF; /* A NaN half-width (no interval) fails the comparison. */
 }
 
-static bool population_add_is_verified(const struct subject *s)
+static bool add_is_verified(const struct subject *s)
 {
 	for (size_t i = 0; i < s->count; i++)
 		if (!s->cases[i]->verification.done)
@@ -122,9 +120,9 @@ static bool population_add_is_verified(const struct subject *s)
 	return true;
 }
 
-static void population_add_take_metric(struct population *p, const struct result *result,
-				       const struct subject *s, const struct metric_value *m,
-				       struct population_added *added)
+static void add_take_metric(struct population *p, const struct result *result,
+			    const struct subject *s, const struct metric_value *m,
+			    struct population_added *added)
 {
 	struct population_key key;
 	struct observation o;
@@ -138,8 +136,7 @@ static void population_add_take_metric(struct population *p, const struct result
 		return;
 	}
 	o = observation_make(s, m->name, m->unit, 0);
-	if (o.verdict == VERDICT_PASS && population_add_is_verified(s) &&
-	    population_add_is_steady(&o, m)) {
+	if (o.verdict == VERDICT_PASS && add_is_verified(s) && add_is_steady(&o, m)) {
 		/* A pair of devices counts once, not once per direction. */
 		if (!key.turned)
 			population_set_value(population_enter_figure(p, key.point, key.preheat,
@@ -158,17 +155,16 @@ enum status population_add(struct population *p, const struct result *results, s
 {
 	struct subjects all;
 
-	if (population_add_refuse_results(results, count, err) != STATUS_OK)
+	if (add_refuse_results(results, count, err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < results[0].device_count; i++)
 		if (*population_key_id(&results[0].devices[i]))
-			population_add_take_card(p, &results[0], count, &results[0].devices[i],
-						 added);
+			add_take_card(p, &results[0], count, &results[0].devices[i], added);
 	observation_subjects_collect(&all, results, count);
 	for (size_t i = 0; i < all.count; i++)
 		for (size_t k = 0; k < all.items[i].first->metric_count; k++)
-			population_add_take_metric(p, &results[0], &all.items[i],
-						   &all.items[i].first->metrics[k], added);
+			add_take_metric(p, &results[0], &all.items[i],
+					&all.items[i].first->metrics[k], added);
 	observation_subjects_release(&all);
 	return STATUS_OK;
 }
