@@ -82,52 +82,33 @@ static double compare_most_of(const struct observation *o)
 	return most;
 }
 
-/*
- * If both sides are zero (no errors, no fragmentation), marks the row UNCHANGED and returns true.
- */
-static bool compare_both_zero(const struct observation *a, const struct observation *b,
-			      struct comparison_row *row)
-{
-	if (compare_most_of(a) > 0 || compare_most_of(b) > 0)
-		return false;
-	row->change = CHANGE_UNCHANGED;
-	row->ratio = row->low = row->high = 1;
-	return true;
-}
-
-/*
- * A count that rises from zero is a change although it has no ratio. Returns false for other rows.
- */
-static bool compare_out_of_nothing(const struct comparison *out, const struct observation *a,
-				   const struct observation *b, enum better better,
-				   struct comparison_row *row)
-{
-	if (!a->exact || !b->exact || better != BETTER_LOWER || compare_most_of(a) > 0)
-		return false;
-	row->change = CHANGE_REGRESSED;
-	comparison_give_reason(row, out->name_a, "has a value of zero");
-	return true;
-}
-
 /* False if there is nothing to compare; the row then holds the reason. */
 static bool compare_have_ratio(const struct comparison *out, const struct observation *a,
 			       const struct observation *b, enum better better,
 			       struct comparison_row *row)
 {
+	bool zero_a = compare_most_of(a) <= 0, zero_b = compare_most_of(b) <= 0;
+
 	if (b->verdict != VERDICT_PASS)
 		comparison_give_reason(row, out->name_b, b->reason);
 	else if (a->verdict != VERDICT_PASS)
 		comparison_give_reason(row, out->name_a, a->reason);
-	else if (compare_both_zero(a, b, row) || compare_out_of_nothing(out, a, b, better, row))
-		return false;
-	else if (figure_kind_worst_value(a->values, a->count, BETTER_HIGHER) > 0 &&
-		 figure_kind_worst_value(b->values, b->count, BETTER_HIGHER) > 0)
+	else if (zero_a && zero_b) {
+		/* No errors, no fragmentation. */
+		row->change = CHANGE_UNCHANGED;
+		row->ratio = row->low = row->high = 1;
+	} else if (zero_a && a->exact && b->exact && better == BETTER_LOWER) {
+		/* A count that rises from zero is a change although it has no ratio. */
+		row->change = CHANGE_REGRESSED;
+		comparison_give_reason(row, out->name_a, "has a value of zero");
+	} else if (figure_kind_worst_value(a->values, a->count, BETTER_HIGHER) > 0 &&
+		   figure_kind_worst_value(b->values, b->count, BETTER_HIGHER) > 0)
 		return true;
 	else
 		comparison_give_reason(row,
-				       compare_most_of(a) > 0 && compare_most_of(b) > 0 ? ""
-				       : compare_most_of(a) > 0 ? out->name_b
-								: out->name_a,
+				       !zero_a && !zero_b ? ""
+				       : zero_a           ? out->name_a
+							  : out->name_b,
 				       "has a value of zero, so there is no ratio");
 	return false;
 }
@@ -176,14 +157,6 @@ static bool compare_is_main(const struct case_result *c, const char *name)
 	return m && (m->headline || (row && row->headline && case_is_unsettled(c, m)));
 }
 
-static bool compare_is_wanted(const struct comparison_input *input, const struct subject *a,
-			      const struct subject *b, const struct metric_value *m)
-{
-	return m->better != BETTER_NONE &&
-	       (input->all_metrics || compare_is_main(a->first, m->name) ||
-		compare_is_main(b->first, m->name));
-}
-
 /* The most informative launch of a case: a wrong result, an error, a skip, else the first. */
 static const struct case_result *compare_worst_case_of(const struct subject *s)
 {
@@ -213,9 +186,13 @@ static void compare_case(struct comparing *k, const struct subject *a, const str
 	if (worst_a->status == CASE_SKIPPED && worst_b->status == CASE_SKIPPED)
 		return;
 	for (size_t i = 0; i < with_metrics->metric_count; i++) {
-		if (!compare_is_wanted(k->input, a, b, &with_metrics->metrics[i]))
+		const struct metric_value *m = &with_metrics->metrics[i];
+
+		if (m->better == BETTER_NONE ||
+		    (!k->input->all_metrics && !compare_is_main(a->first, m->name) &&
+		     !compare_is_main(b->first, m->name)))
 			continue;
-		compare_metric(k, a, b, &with_metrics->metrics[i]);
+		compare_metric(k, a, b, m);
 		rows++;
 	}
 	if (!rows && (worst_a->status != CASE_OK || worst_b->status != CASE_OK)) {
@@ -337,16 +314,6 @@ static bool compare_is_same_run(const struct result *a, const struct result *b)
 	return true;
 }
 
-/* True if both sides contain the same launch. */
-static bool compare_share_a_run(const struct comparison_input *input)
-{
-	for (size_t i = 0; i < input->a_count; i++)
-		for (size_t j = 0; j < input->b_count; j++)
-			if (compare_is_same_run(&input->a[i], &input->b[j]))
-				return true;
-	return false;
-}
-
 enum status compare_results(const struct comparison_input *input, struct comparison *out,
 			    struct error *err)
 {
@@ -354,7 +321,6 @@ enum status compare_results(const struct comparison_input *input, struct compari
 
 	*out = (struct comparison){ .margin = input->margin > 0 ? input->margin : COMPARE_MARGIN,
 				    .automatic = !(input->margin > 0),
-				    .same_run = compare_share_a_run(input),
 				    .name_a = xstrdup(input->name_a ? input->name_a : "A"),
 				    .name_b = xstrdup(input->name_b ? input->name_b : "B"),
 				    .session_shift = NAN,
@@ -362,6 +328,9 @@ enum status compare_results(const struct comparison_input *input, struct compari
 				    .host_ratio = NAN,
 				    .host_finding = xstrdup(""),
 				    .resemblance = NAN };
+	for (size_t i = 0; i < input->a_count; i++)
+		for (size_t j = 0; j < input->b_count; j++)
+			out->same_run |= compare_is_same_run(&input->a[i], &input->b[j]);
 	compare_environments(input, out);
 	if (!out->same_run && compare_cases(&k, err) != STATUS_OK) {
 		compare_json_comparison_release(out);

@@ -100,11 +100,6 @@ double compare_pair_change_probability(const struct shift *s, const struct band 
 					 : (double)NAN;
 }
 
-static bool compare_pair_is_changed(enum change change)
-{
-	return change == CHANGE_REGRESSED || change == CHANGE_IMPROVED;
-}
-
 static void compare_pair_take_shift(const struct comparing *k, const struct compared_pair *p,
 				    double common, struct comparison_row *row)
 {
@@ -122,7 +117,8 @@ static void compare_pair_take_shift(const struct comparing *k, const struct comp
 	row->change = compare_pair_change_of_shift(s, &band);
 	row->margin = expm1(band.same);
 	row->probability = compare_pair_change_probability(s, &band, row->change);
-	row->possible = !s->shown && compare_pair_is_changed(row->change);
+	row->possible =
+		!s->shown && (row->change == CHANGE_REGRESSED || row->change == CHANGE_IMPROVED);
 	if (row->possible)
 		comparison_give_reason(row, "", "fewer than four launches");
 	if (row->change == CHANGE_INCONCLUSIVE && s->shown)
@@ -217,24 +213,10 @@ static void compare_pair_exact(const struct comparing *k, const struct compared_
 #define QUIET_ERROR 0.02
 #define FEWEST_FIGURES 5
 
-/* Common shift of the GPU-bound metrics between the sides. */
-static double compare_pair_common_shift(const struct comparing *k)
+enum status compare_pairs(struct comparing *k, struct error *err)
 {
 	double *shifts = xmalloc((k->pair_count + 1) * sizeof(*shifts)), common = NAN;
 	size_t n = 0;
-
-	for (size_t i = 0; i < k->pair_count && !k->input->turns; i++)
-		if (k->pairs[i].shift.error < QUIET_ERROR)
-			shifts[n++] = k->pairs[i].shift.value;
-	if (n >= FEWEST_FIGURES)
-		common = median_of(shifts, n);
-	free(shifts);
-	return common;
-}
-
-enum status compare_pairs(struct comparing *k, struct error *err)
-{
-	double common;
 
 	for (size_t i = 0; i < k->pair_count && err->status == STATUS_OK; i++) {
 		struct compared_pair *p = &k->pairs[i];
@@ -249,7 +231,13 @@ enum status compare_pairs(struct comparing *k, struct error *err)
 		} else
 			compare_pair_measure_timed(k, p, row, err);
 	}
-	common = compare_pair_common_shift(k);
+	/* Common shift of the GPU-bound metrics between the sides. */
+	for (size_t i = 0; i < k->pair_count && !k->input->turns; i++)
+		if (k->pairs[i].shift.error < QUIET_ERROR)
+			shifts[n++] = k->pairs[i].shift.value;
+	if (n >= FEWEST_FIGURES)
+		common = median_of(shifts, n);
+	free(shifts);
 	k->out->session_shift = exp(common);
 	for (size_t i = 0; i < k->pair_count; i++) {
 		struct comparison_row *row = &k->out->rows[k->pairs[i].row];

@@ -30,15 +30,6 @@ static bool whole_row_is_changed(const struct comparison_row *row)
 }
 
 /*
- * True if the row belongs to the family whose error rate is controlled. A row without such a change
- * has no p-value.
- */
-static bool whole_is_tested(const struct comparison_row *row)
-{
-	return row->kind != FIGURE_EXACT && row->change != CHANGE_NONE && isfinite(row->ratio);
-}
-
-/*
  * Weighted Holm step-down: the clearest change first, each against the error left to those not yet
  * certain. Sets `probability` to the adjusted p-value and withdraws changes that are too likely by
  * chance.
@@ -52,7 +43,9 @@ static void whole_share_error(struct comparison *c, enum change change)
 	for (size_t i = 0; i < c->count; i++) {
 		double weight = figure_kind_is_of_host(c->rows[i].kind) ? HOST_WEIGHT : 1;
 
-		if (!whole_is_tested(&c->rows[i]))
+		/* The family whose error rate is controlled; other rows have no p-value. */
+		if (c->rows[i].kind == FIGURE_EXACT || c->rows[i].change == CHANGE_NONE ||
+		    !isfinite(c->rows[i].ratio))
 			continue;
 		left += weight;
 		if (c->rows[i].change == change)
@@ -79,21 +72,16 @@ static void whole_share_error(struct comparison *c, enum change change)
 /* A change of this ratio is always shown, however much sessions vary. */
 #define FACTOR_SHOWN 2
 
-static bool whole_is_worth_telling(const struct comparison_row *row)
-{
-	return whole_row_is_changed(row) &&
-	       (!row->possible ||
-		((row->launches_a < FEWEST_LAUNCHES || row->launches_b < FEWEST_LAUNCHES) &&
-		 fabs(log(row->ratio)) > log(FACTOR_SHOWN)));
-}
-
 /* Groups the rows whose metric varies too much between sessions and changed by no more. */
 static void whole_group_rows(struct comparison *c)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		struct comparison_row *row = &c->rows[i];
 
-		if (row->grouped && whole_is_worth_telling(row))
+		if (row->grouped && whole_row_is_changed(row) &&
+		    (!row->possible ||
+		     ((row->launches_a < FEWEST_LAUNCHES || row->launches_b < FEWEST_LAUNCHES) &&
+		      fabs(log(row->ratio)) > log(FACTOR_SHOWN))))
 			row->grouped = false;
 		if (!row->grouped)
 			continue;
@@ -222,15 +210,6 @@ void compare_whole(struct comparison *out)
 	out->advice = whole_advice(out);
 }
 
-/* True if the row may still be a regression. */
-static bool whole_is_open(const struct comparison_row *row, double margin)
-{
-	double limit = 1 + (row->margin > margin ? row->margin : margin);
-
-	return row->change == CHANGE_NONE || row->possible ||
-	       (row->change == CHANGE_INCONCLUSIVE && !row->grouped && row->high > limit);
-}
-
 int compare_whole_gate(const struct comparison *c)
 {
 	bool regressed = false, open = c->count == c->grouped;
@@ -243,7 +222,10 @@ int compare_whole_gate(const struct comparison *c)
 		if (row->wrong)
 			return 5;
 		regressed = regressed || (row->change == CHANGE_REGRESSED && !row->possible);
-		open = open || whole_is_open(row, c->margin);
+		/* The row may still be a regression. */
+		open = open || row->change == CHANGE_NONE || row->possible ||
+		       (row->change == CHANGE_INCONCLUSIVE && !row->grouped &&
+			row->high > 1 + fmax(row->margin, c->margin));
 	}
 	return regressed || c->fault_count ? 1 : open ? 4 : 0;
 }

@@ -86,37 +86,34 @@ static void aspects_note_check(struct aspects *a, size_t index)
 	}
 }
 
-static void aspects_note_case(const struct aspects *a, const struct case_result *c)
+static void aspects_note_cases(const struct aspects *a, const struct result *result)
 {
-	for (size_t i = 0; i < c->device_count; i++) {
-		struct about *d = aspects_find_about(a, c->devices[i], strlen(c->devices[i]));
+	for (size_t i = 0; i < result->case_count; i++)
+		for (size_t k = 0; k < result->cases[i].device_count; k++) {
+			const struct case_result *c = &result->cases[i];
+			struct about *d =
+				aspects_find_about(a, c->devices[k], strlen(c->devices[k]));
 
-		if (!d || (d->case_count && d->cases[d->case_count - 1] == c))
-			continue;
-		ARRAY_GROW(d->cases, d->case_count, d->case_capacity);
-		d->cases[d->case_count++] = c;
-	}
+			if (!d || (d->case_count && d->cases[d->case_count - 1] == c))
+				continue;
+			ARRAY_GROW(d->cases, d->case_count, d->case_capacity);
+			d->cases[d->case_count++] = c;
+		}
 }
 
 /* Bit mask, 1 << aspect. */
-static unsigned aspects_of_case(const struct case_result *c)
-{
-	const struct aspect_row *rows = aspects_of_suite(c->suite);
-	unsigned aspects = 0;
-
-	for (size_t i = 0; rows && i < c->metric_count; i++)
-		aspects |= 1u << aspect_of(rows, c->metrics[i].name, c);
-	return aspects & ~1u;
-}
-
 static unsigned measured_aspects(const struct about *d)
 {
 	unsigned aspects = 0;
 
-	for (size_t i = 0; i < d->case_count; i++)
-		if (d->cases[i]->status == CASE_OK)
-			aspects |= aspects_of_case(d->cases[i]);
-	return aspects;
+	for (size_t i = 0; i < d->case_count; i++) {
+		const struct case_result *c = d->cases[i];
+		const struct aspect_row *rows = aspects_of_suite(c->suite);
+
+		for (size_t m = 0; rows && c->status == CASE_OK && m < c->metric_count; m++)
+			aspects |= 1u << aspect_of(rows, c->metrics[m].name, c);
+	}
+	return aspects & ~1u;
 }
 
 /* Bit mask of the aspects of all cases that the limit selects, on any device. */
@@ -144,19 +141,6 @@ static bool aspects_rejects_without(const struct limit *limit)
 	return limit->suite && !limit->allow_skipped && limit->severity == LIMIT_FAILS;
 }
 
-static unsigned aspects_of_limits(const struct aspects *a, const struct device_info *d)
-{
-	unsigned aspects = 0;
-
-	for (size_t i = 0; i < a->input->limits->count; i++) {
-		const struct limit *limit = &a->input->limits->items[i];
-
-		if (aspects_rejects_without(limit) && judge_limits_admits(limit, d))
-			aspects |= a->of_limits[i];
-	}
-	return aspects;
-}
-
 /* Bit mask of the aspects in [run] promises of the run's config; 0: none. */
 static unsigned aspects_of_config(const struct result *result)
 {
@@ -170,17 +154,6 @@ static unsigned aspects_of_config(const struct result *result)
 			aspects |= 1u << aspect;
 	free(words);
 	return aspects;
-}
-
-static unsigned aspects_promised(const struct aspects *a, const struct about *d)
-{
-	unsigned aspects = aspects_of_config(&a->input->results[0]);
-
-	if (aspects)
-		return aspects;
-	if (!a->input->limits->shipped)
-		return aspects_of_limits(a, d->device);
-	return measured_aspects(d);
 }
 
 static bool aspects_was_looked_at(const struct aspects *a, const struct about *d,
@@ -305,16 +278,6 @@ static void aspects_take_check(struct aspect_judgement *k, const struct verdict_
 	k->judged += verdict_check_is_judged(c) && !partial;
 }
 
-static void aspects_say_why_missing(struct aspect_judgement *k)
-{
-	if (*k->reason)
-		return;
-	run_findings_set(&k->reason, k->aspect == ASPECT_CONDITION ? "no sensor or counter was read"
-				     : k->aspect == ASPECT_CORRECTNESS ? "no result was verified"
-				     : k->measured ? "measured, but no limit covers it"
-						   : "not measured");
-}
-
 static void judge_aspect(const struct aspects *a, const struct about *about,
 			 struct device_judgement *d, enum aspect aspect, bool is_promised)
 {
@@ -332,8 +295,12 @@ static void judge_aspect(const struct aspects *a, const struct about *about,
 					aspects_is_partial(about,
 							   &a->verdicts->checks[about->checks[i]]));
 	sum.measured = measured_aspects(about) >> aspect & 1;
-	if (is_promised && !sum.judged)
-		aspects_say_why_missing(&sum);
+	if (is_promised && !sum.judged && !*sum.reason)
+		run_findings_set(&sum.reason,
+				 aspect == ASPECT_CONDITION     ? "no sensor or counter was read"
+				 : aspect == ASPECT_CORRECTNESS ? "no result was verified"
+				 : sum.measured                 ? "measured, but no limit covers it"
+								: "not measured");
 	if (is_promised || sum.checks) {
 		struct aspect_judgement *k = verdict_device_judgement_add(d, aspect);
 
@@ -347,9 +314,17 @@ static void judge_aspect(const struct aspects *a, const struct about *about,
 static void aspects_device(struct aspects *a, const struct device_info *info)
 {
 	struct about *about = aspects_find_about(a, info->id, strlen(info->id));
-	unsigned aspects = aspects_promised(a, about);
+	unsigned aspects = aspects_of_config(&a->input->results[0]);
+	const struct limits *limits = a->input->limits;
 	struct device_judgement *d;
 
+	if (!aspects && limits->shipped)
+		aspects = measured_aspects(about);
+	else if (!aspects)
+		for (size_t i = 0; i < limits->count; i++)
+			if (aspects_rejects_without(&limits->items[i]) &&
+			    judge_limits_admits(&limits->items[i], info))
+				aspects |= a->of_limits[i];
 	aspects_add_looks(a, about, aspects);
 	d = verdicts_add_device(a->verdicts);
 	run_findings_set(&d->device, info->id);
@@ -372,8 +347,7 @@ void judge_aspects(const struct judge_input *input, struct verdicts *verdicts)
 		a.devices[a.count].device = &result->devices[a.count];
 	qsort(a.devices, a.count, sizeof(*a.devices), aspects_by_id);
 	for (size_t r = 0; r < input->count; r++)
-		for (size_t i = 0; i < input->results[r].case_count; i++)
-			aspects_note_case(&a, &input->results[r].cases[i]);
+		aspects_note_cases(&a, &input->results[r]);
 	for (size_t i = 0; i < a.count; i++)
 		if (a.devices[i].case_count)
 			qsort(a.devices[i].cases, a.devices[i].case_count,
@@ -394,20 +368,6 @@ void judge_aspects(const struct judge_input *input, struct verdicts *verdicts)
 	free(a.of_limits);
 }
 
-static void aspects_merge(struct aspect_judgement *into, const struct aspect_judgement *from)
-{
-	into->promised = into->promised || from->promised;
-	into->checks += from->checks;
-	into->judged += from->judged;
-	into->passed += from->passed;
-	into->measured = into->measured || from->measured;
-	aspects_take_margin(into, from->verdict, from->margin);
-	if (aspects_verdict_is_graver(from->verdict, into->verdict)) {
-		into->verdict = from->verdict;
-		run_findings_set(&into->reason, from->reason);
-	}
-}
-
 /* Merges the aspects of both, in the order of enum aspect. */
 static void aspects_merge_device(struct device_judgement *into, struct device_judgement *from)
 {
@@ -426,8 +386,18 @@ static void aspects_merge_device(struct device_judgement *into, struct device_ju
 		free(both->reason);
 		*both = a ? *a : *b;
 		both->reason = xstrdup(both->reason);
-		if (a && b)
-			aspects_merge(both, b);
+		if (!a || !b)
+			continue;
+		both->promised = both->promised || b->promised;
+		both->checks += b->checks;
+		both->judged += b->judged;
+		both->passed += b->passed;
+		both->measured = both->measured || b->measured;
+		aspects_take_margin(both, b->verdict, b->margin);
+		if (aspects_verdict_is_graver(b->verdict, both->verdict)) {
+			both->verdict = b->verdict;
+			run_findings_set(&both->reason, b->reason);
+		}
 	}
 	verdict_device_judgement_drop_aspects(&own);
 }

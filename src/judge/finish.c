@@ -37,15 +37,6 @@ static unsigned finish_missing_of(const struct device_judgement *d)
 	return missing;
 }
 
-/* True if a device before devices[i] lacks the same aspects; both are named together. */
-static bool finish_is_named(const struct verdicts *v, size_t i)
-{
-	for (size_t d = 0; d < i; d++)
-		if (finish_missing_of(&v->devices[d]) == finish_missing_of(&v->devices[i]))
-			return true;
-	return false;
-}
-
 static void finish_add_aspects(unsigned missing, struct text *out)
 {
 	const char *separator = "";
@@ -67,8 +58,12 @@ static void finish_verdict_add_missing(const struct verdicts *v, struct text *ou
 	for (size_t i = 0; i < v->device_count; i++) {
 		const char *separator = " of ";
 		unsigned missing = finish_missing_of(&v->devices[i]);
+		size_t first = 0;
 
-		if (!missing || finish_is_named(v, i))
+		/* Devices that lack the same aspects are named together. */
+		while (first < i && finish_missing_of(&v->devices[first]) != missing)
+			first++;
+		if (!missing || first < i)
 			continue;
 		text_add(out, before);
 		finish_add_aspects(missing, out);

@@ -35,11 +35,6 @@ struct fleet_comparison {
 	double z;           /* threshold in standard deviations */
 };
 
-static const char *judge_fleet_limit_node_of(const struct subject *s)
-{
-	return s->first->node ? s->first->node : "";
-}
-
 /*
  * Quantile of the standard normal distribution for an upper tail of `tail` < 0.5: Abramowitz &
  * Stegun 26.2.23, absolute error below 4.5e-4.
@@ -59,7 +54,7 @@ static double judge_fleet_normal_quantile(double tail)
 static void judge_fleet_collect_devices(struct fleet_comparison *f, size_t first, bool *seen)
 {
 	const struct judging *j = f->j;
-	const char *node = NULL;
+	const struct subject *latest = NULL;
 
 	f->count = f->nodes = 0;
 	for (size_t i = first; i < j->count; i++) {
@@ -72,8 +67,8 @@ static void judge_fleet_collect_devices(struct fleet_comparison *f, size_t first
 		if (o->verdict != VERDICT_PASS || !(o->estimate.value > 0))
 			continue;
 		/* Cases are sorted by node. */
-		f->nodes += !node || strcmp(node, judge_fleet_limit_node_of(j->subjects[i])) != 0;
-		node = judge_fleet_limit_node_of(j->subjects[i]);
+		f->nodes += !latest || !outliers_subjects_on_one_node(latest, j->subjects[i]);
+		latest = j->subjects[i];
 		value = log(o->estimate.value);
 		f->members[f->count] = i;
 		f->logs[f->count++] = j->limit->metric->better == BETTER_LOWER ? -value : value;
@@ -141,21 +136,14 @@ static struct verdict_check *judge_fleet_add_check(const struct judging *j, size
 	return check;
 }
 
-static enum verdict judge_fleet_verdict(const struct fleet_comparison *f,
-					const struct peer_standing *s)
-{
-	double margin = -log(1 - f->j->limit->fleet);
-
-	if (s->deficit - s->half > margin && s->deficit > s->allowed)
-		return VERDICT_FAIL;
-	return s->deficit + s->half > margin ? VERDICT_INCONCLUSIVE : VERDICT_PASS;
-}
-
 static void fleet_judge_member(const struct fleet_comparison *f, size_t member)
 {
 	const struct judging *j = f->j;
 	struct peer_standing s = judge_fleet_standing_of(f, member);
-	enum verdict found = judge_fleet_verdict(f, &s);
+	double margin = -log(1 - j->limit->fleet);
+	enum verdict found = s.deficit - s.half > margin && s.deficit > s.allowed ? VERDICT_FAIL
+			     : s.deficit + s.half > margin ? VERDICT_INCONCLUSIVE
+							   : VERDICT_PASS;
 	enum verdict verdict =
 		outliers_downgrade_if_throttled(j->input, j->subjects[f->members[member]], found);
 	struct verdict_check *check = judge_fleet_add_check(j, f->members[member]);
@@ -190,15 +178,6 @@ static bool judge_fleet_is_too_small(const struct fleet_comparison *f)
 	return true;
 }
 
-/* The other bounds of the limit have reported cases without a value. */
-static void judge_fleet_limit_tell_missing(const struct judging *j)
-{
-	for (size_t i = 0; i < j->count && isnan(j->limit->outlier_margin); i++)
-		if (j->observations[i].verdict != VERDICT_PASS)
-			judge_check_decide_missing(judge_fleet_add_check(j, i), j->limit,
-						   &j->observations[i]);
-}
-
 void judge_fleet(const struct judging *j)
 {
 	bool *seen = xcalloc(j->count + 1, sizeof(*seen));
@@ -207,7 +186,11 @@ void judge_fleet(const struct judging *j)
 				      .logs = xcalloc(j->count + 1, sizeof(*f.logs)),
 				      .sorted = xcalloc(j->count + 1, sizeof(*f.sorted)) };
 
-	judge_fleet_limit_tell_missing(j);
+	/* The other bounds of the limit have reported cases without a value. */
+	for (size_t i = 0; i < j->count && isnan(j->limit->outlier_margin); i++)
+		if (j->observations[i].verdict != VERDICT_PASS)
+			judge_check_decide_missing(judge_fleet_add_check(j, i), j->limit,
+						   &j->observations[i]);
 	for (size_t i = 0; i < j->count; i++) {
 		if (seen[i])
 			continue;

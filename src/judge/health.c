@@ -108,29 +108,27 @@ static void health_add_check(const struct result *result, const struct finding *
 	free(reason);
 }
 
-/* Figures of a GPU in parts, or shared, say nothing about it. */
-static enum verdict health_verdict_of_warning(const struct finding *f, bool changed)
-{
-	if (strcmp(f->topic, FINDING_PROCESSES) == 0 || strcmp(f->topic, FINDING_MIG) == 0)
-		return VERDICT_INCONCLUSIVE;
-	/* A link that was lost under load. */
-	return changed && strcmp(f->topic, FINDING_NVLINK) == 0 ? VERDICT_FAIL : VERDICT_WARN;
-}
-
 static void health_finding(const struct judge_input *input, const struct result *result,
 			   const struct finding *f, const char *when, struct verdicts *verdicts)
 {
+	enum verdict verdict = f->severity == SEVERITY_ERROR ? VERDICT_FAIL : VERDICT_WARN;
+
 	if (f->severity < SEVERITY_WARNING || !health_finding_concerns_run(result, f))
 		return;
+	/* Figures of a GPU in parts, or shared, say nothing about it. */
+	if (verdict == VERDICT_WARN &&
+	    (strcmp(f->topic, FINDING_PROCESSES) == 0 || strcmp(f->topic, FINDING_MIG) == 0))
+		verdict = VERDICT_INCONCLUSIVE;
+	/* A link that was lost under load. */
+	if (verdict == VERDICT_WARN && strcmp(when, "after") == 0 &&
+	    strcmp(f->topic, FINDING_NVLINK) == 0)
+		verdict = VERDICT_FAIL;
 	/* A limit judges the nodes that findings name as suspects. */
 	for (size_t i = 0; i < input->limits->count; i++)
 		if (strcmp(input->limits->items[i].metric->name, NODE_SUSPECT) == 0 &&
 		    judge_names_suspect(result, f))
 			return;
-	health_add_check(result, f,
-			 f->severity == SEVERITY_ERROR
-				 ? VERDICT_FAIL
-				 : health_verdict_of_warning(f, strcmp(when, "after") == 0),
+	health_add_check(result, f, verdict,
 			 xasprintf("%s the run: %s: %s", when, f->subject, f->text), verdicts);
 }
 
@@ -216,19 +214,6 @@ struct link *health_links(const struct judge_input *input)
 	return links;
 }
 
-static void health_pcie(const struct judge_input *input, const struct device_info *d,
-			const struct link *link, struct verdicts *verdicts)
-{
-	if (!link->generation || !link->width ||
-	    (link->generation >= d->pcie_generation_max && link->width >= d->pcie_width_max))
-		return;
-	run_findings_add(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION, VERDICT_WARN,
-			 CAUSE_PCIE_DEGRADED,
-			 "the PCIe link reached only generation %d x%d; device and slot support "
-			 "generation %d x%d",
-			 link->generation, link->width, d->pcie_generation_max, d->pcie_width_max);
-}
-
 /*
  * From this generation on, every board connects all NVLinks of its GPUs, to switches or to each
  * other.
@@ -284,8 +269,21 @@ void judge_health(const struct judge_input *input, struct verdicts *verdicts)
 	if (!input->count)
 		return;
 	links = health_links(input);
-	for (size_t i = 0; i < input->results[0].device_count; i++)
-		health_pcie(input, &input->results[0].devices[i], &links[i], verdicts);
+	for (size_t i = 0; i < input->results[0].device_count; i++) {
+		const struct device_info *d = &input->results[0].devices[i];
+		const struct link *link = &links[i];
+
+		if (!link->generation || !link->width ||
+		    (link->generation >= d->pcie_generation_max &&
+		     link->width >= d->pcie_width_max))
+			continue;
+		run_findings_add(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION,
+				 VERDICT_WARN, CAUSE_PCIE_DEGRADED,
+				 "the PCIe link reached only generation %d x%d; device and slot "
+				 "support generation %d x%d",
+				 link->generation, link->width, d->pcie_generation_max,
+				 d->pcie_width_max);
+	}
 	free(links);
 	for (size_t r = 0; r < input->count; r++)
 		for (size_t i = 0; i < input->results[r].device_count; i++)

@@ -21,25 +21,21 @@
 #define CACHE_SHARE 4.0      /* arrays of at least this many L2 cache sizes are in memory */
 #define CACHE_UNKNOWN ((double)(256 << 20))
 
-/* Arrays that fit into a cache are legitimately faster than memory. */
-static bool impossible_fits_cache(const struct case_result *c, const struct device_info *device)
-{
-	const struct case_parameter *size = case_parameter(c, PARAMETER_SIZE);
-	double cache = device->l2_bytes ? (double)device->l2_bytes : CACHE_UNKNOWN;
-
-	return !size || strcmp(size->unit, "B") != 0 || !(size->number >= CACHE_SHARE * cache);
-}
-
 static char *impossible_above_peak(const struct case_result *c, const struct metric_value *m,
 				   const struct device_info *device)
 {
+	const struct case_parameter *size = case_parameter(c, PARAMETER_SIZE);
+	double cache = device->l2_bytes ? (double)device->l2_bytes : CACHE_UNKNOWN;
+	/* Arrays that fit into a cache are legitimately faster than memory. */
+	bool cached =
+		!size || strcmp(size->unit, "B") != 0 || !(size->number >= CACHE_SHARE * cache);
 	struct spec_peak peak;
 	char value[48], most[48];
 	double derived, limit;
 
 	if (m->better != BETTER_HIGHER ||
 	    !spec_peak(schema_metric_sheet(m->name), c, m->name, device, &peak) ||
-	    (strcmp(peak.key, "memory_bandwidth") == 0 && impossible_fits_cache(c, device)))
+	    (strcmp(peak.key, "memory_bandwidth") == 0 && cached))
 		return NULL;
 	limit = peak.most;
 	/* Data sheets state rates at a clock that GPUs may exceed. */
@@ -52,29 +48,20 @@ static char *impossible_above_peak(const struct case_result *c, const struct met
 			 peak.key, units_format(limit, m->unit, most, sizeof(most)));
 }
 
-/* Value of the metric computed from its samples; NaN: the file does not define how. */
-static double impossible_expected_value(const struct metric_value *m, const struct series *series)
-{
-	double level = statistics_series_level(series);
-
-	if (!(level > 0))
-		return NAN;
-	if (m->amount > 0)
-		return m->amount / level;
-	return m->headline && strcmp(m->name, series->name) == 0 &&
-			       strcmp(m->unit, series->unit) == 0
-		       ? level
-		       : NAN;
-}
-
 /* Samples of pooled results belong to the first launch. */
 static char *impossible_unlike_samples(const struct case_result *c, const struct metric_value *m)
 {
 	const struct series *series = *m->series ? case_series(c, m->series) : NULL;
 	double first = m->launch_count ? m->launches[0] : m->value;
-	double expected = series ? impossible_expected_value(m, series) : NAN;
+	double level = series ? statistics_series_level(series) : NAN, expected = NAN;
 	char value[48], other[48];
 
+	/* Other files do not define how the value follows from the samples. */
+	if (level > 0 && m->amount > 0)
+		expected = m->amount / level;
+	else if (level > 0 && m->headline && strcmp(m->name, series->name) == 0 &&
+		 strcmp(m->unit, series->unit) == 0)
+		expected = level;
 	if (!isfinite(first) || !isfinite(expected) ||
 	    fabs(first / expected - 1) <= VALUE_TOLERANCE)
 		return NULL;

@@ -53,26 +53,13 @@ static void judge_judging_select(struct judging *j)
 	}
 }
 
-/* Copies between GPUs take NVLink where the GPU has it. */
-static enum link_kind judge_judging_link_of(const struct aspect_row *row,
-					    const struct device_info *d)
-{
-	const char *status;
-	double links;
-
-	if (row->link != LINK_PEER)
-		return row->link;
-	return d && (d->nvlink_count > 0 ||
-		     (spec_of_name(d->name, "nvlink_links", &links, &status) && links > 0))
-		       ? LINK_NVLINK
-		       : LINK_PCIE;
-}
-
 static void judge_judging_set_task(struct verdict_check *check, const struct limit *limit,
 				   const struct subject *s)
 {
 	const struct aspect_row *row =
 		aspect_row_of(limit->suite->aspects, limit->metric->name, s->first);
+	const char *status;
+	double links;
 
 	run_findings_take(&check->task,
 			  aspect_fill(row && row->task ? row->task : limit->metric->name,
@@ -80,7 +67,15 @@ static void judge_judging_set_task(struct verdict_check *check, const struct lim
 	if (!row)
 		return;
 	check->aspect = row->aspect;
-	check->link = judge_judging_link_of(row, s->device);
+	check->link = row->link;
+	/* Copies between GPUs take NVLink where the GPU has it. */
+	if (row->link == LINK_PEER)
+		check->link = s->device && (s->device->nvlink_count > 0 ||
+					    (spec_of_name(s->device->name, "nvlink_links", &links,
+							  &status) &&
+					     links > 0))
+				      ? LINK_NVLINK
+				      : LINK_PCIE;
 	run_findings_take(&check->task_group, aspect_fill(row->group, s->first));
 	run_findings_take(&check->variant, aspect_fill(row->variant, s->first));
 }
@@ -230,20 +225,6 @@ static bool judge_resolve_spec(const struct bound *bound, const struct subject *
 }
 
 /*
- * Sampling keys change how certain a value is, not the value. Lists are compared as case
- * parameters.
- */
-static bool judge_key_changes_certainty_only(const char *key)
-{
-	static const char *const keys[] = { "preheat", "warmup", "sustained_time" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (strcmp(key, keys[i]) == 0)
-			return true;
-	return false;
-}
-
-/*
  * Describes the first setting of the case's suite that differs between both results. A setting that
  * only one of them has does not count.
  */
@@ -251,16 +232,19 @@ static char *judge_baseline_fits_other_setting(const struct result *now,
 					       const struct result *before,
 					       const struct case_result *c)
 {
+	/*
+	 * Sampling keys change how certain a value is, not the value. Lists are compared as case
+	 * parameters.
+	 */
+	static const char *const keys[] = { "preheat", "warmup", "sustained_time" };
 	char *section = xasprintf("suite %s%s%s", c->suite, *c->label ? " " : "", c->label);
 	char *found = NULL;
 
-	for (size_t i = 0; i < now->setting_count && !found; i++) {
-		const struct result_setting *s = &now->settings[i];
-		const struct result_setting *there = result_setting(before, section, s->key);
+	for (size_t i = 0; i < ARRAY_SIZE(keys) && !found; i++) {
+		const struct result_setting *s = result_setting(now, section, keys[i]);
+		const struct result_setting *there = result_setting(before, section, keys[i]);
 
-		if (strcmp(s->section, section) != 0 || !judge_key_changes_certainty_only(s->key))
-			continue;
-		if (there && s->value && strcmp(there->value, s->value) != 0)
+		if (s && there && s->value && strcmp(there->value, s->value) != 0)
 			found = xasprintf("the baseline was measured with [%s] %s = %s, but this "
 					  "run with %s",
 					  section, s->key, there->value, s->value);
@@ -284,20 +268,6 @@ static char *judge_baseline_fits_other_parameter(const struct case_result *now,
 	return NULL;
 }
 
-static char *judge_baseline_fits_same_run(const struct judge_input *input)
-{
-	for (size_t i = 0; i < input->count; i++)
-		for (size_t k = 0; k < input->baseline_count; k++) {
-			const char *a = input->results[i].run_id, *b = input->baseline[k].run_id;
-
-			if (a && b && *a && strcmp(a, b) == 0)
-				return xasprintf("the baseline is the run itself (%s), so the "
-						 "check could never fail",
-						 a);
-		}
-	return NULL;
-}
-
 /*
  * Why the baseline's case cannot be compared with this one; NULL: it can. The caller frees the
  * string.
@@ -305,8 +275,17 @@ static char *judge_baseline_fits_same_run(const struct judge_input *input)
 static char *judge_baseline_misfit(const struct judge_input *input, const struct subject *now,
 				   const struct subject *before)
 {
-	char *reason = judge_baseline_fits_same_run(input);
+	char *reason = NULL;
 
+	for (size_t i = 0; i < input->count * input->baseline_count && !reason; i++) {
+		const char *a = input->results[i / input->baseline_count].run_id,
+			   *b = input->baseline[i % input->baseline_count].run_id;
+
+		if (a && b && *a && strcmp(a, b) == 0)
+			reason = xasprintf("the baseline is the run itself (%s), so the check "
+					   "could never fail",
+					   a);
+	}
 	if (!reason && now->device && before->device &&
 	    strcmp(now->device->name, before->device->name) != 0)
 		reason = xasprintf("the baseline was measured on '%.60s', but this run on '%.60s'",
@@ -352,18 +331,6 @@ static bool judge_resolve_baseline(const struct judging *j, const struct bound *
 	return !*reason;
 }
 
-static bool judge_bound_resolve(const struct judging *j, const struct bound *bound,
-				const struct subject *s, struct verdict_check *check, double *half,
-				char **reason)
-{
-	if (bound->kind == BOUND_SPEC)
-		return judge_resolve_spec(bound, s, check, reason);
-	if (bound->kind == BOUND_BASELINE)
-		return judge_resolve_baseline(j, bound, s, check, half, reason);
-	check->bound = bound->factor;
-	return true;
-}
-
 /* Facts that qualify a violation: noise, throttling. */
 static char *judge_verdict_circumstances(const struct subject *s, const char *metric)
 {
@@ -380,26 +347,21 @@ static char *judge_verdict_circumstances(const struct subject *s, const char *me
 	return text_detach(&out);
 }
 
-/* An identical device on which the same case was measured; NULL: none. */
-static const struct subject *judge_measured_elsewhere(const struct judging *j, size_t i)
-{
-	for (size_t k = 0; k < j->count; k++)
-		if (k != i && j->observations[k].verdict == VERDICT_PASS &&
-		    outliers_subjects_alike(j->subjects[i], j->subjects[k]))
-			return j->subjects[k];
-	return NULL;
-}
-
 /*
  * A device that skips a case that an identical one measures is at fault. If every device of the run
  * skips it, the skip may be allowed only if the model is not known to support the case.
  */
 static void judge_skipped(const struct judging *j, size_t i, struct verdict_check *check)
 {
-	const struct subject *s = j->subjects[i], *other = judge_measured_elsewhere(j, i);
+	const struct subject *s = j->subjects[i], *other = NULL;
 	const char *why = j->observations[i].reason;
 	struct spec_peak peak;
 
+	/* An identical device on which the same case was measured. */
+	for (size_t k = 0; k < j->count && !other; k++)
+		if (k != i && j->observations[k].verdict == VERDICT_PASS &&
+		    outliers_subjects_alike(s, j->subjects[k]))
+			other = j->subjects[k];
 	if (other) {
 		judge_check_decide(check, j->limit, VERDICT_FAIL,
 				   "skipped on this device, but measured on %s: %s",
@@ -417,14 +379,6 @@ static void judge_skipped(const struct judging *j, size_t i, struct verdict_chec
 	}
 }
 
-/* Without a data sheet, a bound on a GPU rests on what the driver reports. */
-static bool judge_is_bounded_by_driver(const struct judging *j, const struct bound *bound,
-				       const struct subject *s)
-{
-	return bound->kind == BOUND_SPEC && !j->limit->accept_derived && s->device &&
-	       !spec_file(s->device->name);
-}
-
 static void judge_value_by_bound(const struct judging *j, size_t i, const struct bound *bound,
 				 enum check_kind comparison)
 {
@@ -433,6 +387,14 @@ static void judge_value_by_bound(const struct judging *j, size_t i, const struct
 	char *reason = NULL;
 	double half = 0;
 	enum verdict verdict;
+	bool known = o->verdict == VERDICT_PASS;
+
+	if (known && bound->kind == BOUND_SPEC)
+		known = judge_resolve_spec(bound, j->subjects[i], check, &reason);
+	else if (known && bound->kind == BOUND_BASELINE)
+		known = judge_resolve_baseline(j, bound, j->subjects[i], check, &half, &reason);
+	else if (known)
+		check->bound = bound->factor;
 
 	run_findings_set(&check->bound_text, bound->text);
 	run_findings_set(&check->place, bound->place);
@@ -440,7 +402,7 @@ static void judge_value_by_bound(const struct judging *j, size_t i, const struct
 		judge_skipped(j, i, check);
 	} else if (o->verdict != VERDICT_PASS) {
 		judge_check_decide_missing(check, j->limit, o);
-	} else if (!judge_bound_resolve(j, bound, j->subjects[i], check, &half, &reason)) {
+	} else if (!known) {
 		judge_check_decide(check, j->limit, VERDICT_ERROR, "%s", reason);
 	} else {
 		/* The worst launch decides an exact metric. */
@@ -459,8 +421,10 @@ static void judge_value_by_bound(const struct judging *j, size_t i, const struct
 		else if (verdict != VERDICT_PASS)
 			reason = judge_verdict_circumstances(j->subjects[i], check->metric);
 		judge_check_decide(check, j->limit, verdict, reason ? "%s" : NULL, reason);
-		if (verdict == VERDICT_PASS &&
-		    judge_is_bounded_by_driver(j, bound, j->subjects[i])) {
+		/* Without a data sheet, a bound on a GPU rests on what the driver reports. */
+		if (verdict == VERDICT_PASS && bound->kind == BOUND_SPEC &&
+		    !j->limit->accept_derived && j->subjects[i]->device &&
+		    !spec_file(j->subjects[i]->device->name)) {
 			judge_check_decide(check, j->limit, VERDICT_INCONCLUSIVE,
 					   "no data sheet for '%s', so limits are derived from the "
 					   "driver's report",
@@ -560,11 +524,13 @@ static size_t judge_missed_paths(const struct judging *j)
 	return count;
 }
 
-static void judge_coverage(const struct judging *j)
+void judge_limit(struct judging *j)
 {
-	size_t found = judge_different_devices(j), missed = judge_missed_paths(j);
+	size_t found;
 
-	if (!j->count && !missed)
+	judge_judging_select(j);
+	found = judge_different_devices(j);
+	if (!judge_missed_paths(j) && !j->count)
 		judge_check_decide(judge_add_plain(j->limit, j->verdicts), j->limit,
 				   j->limit->allow_skipped ? VERDICT_SKIP : VERDICT_ERROR,
 				   "no case in this run matches this limit");
@@ -572,12 +538,6 @@ static void judge_coverage(const struct judging *j)
 		judge_check_decide(judge_add_plain(j->limit, j->verdicts), j->limit, VERDICT_FAIL,
 				   "measured on %zu device%s; expected: %zu", found,
 				   text_plural(found), j->limit->devices);
-}
-
-void judge_limit(struct judging *j)
-{
-	judge_judging_select(j);
-	judge_coverage(j);
 	for (size_t i = 0; i < j->count; i++) {
 		if (j->limit->min.kind)
 			judge_value_by_bound(j, i, &j->limit->min, AT_LEAST);
@@ -600,19 +560,15 @@ void judge_limit(struct judging *j)
 	free(j->subjects);
 }
 
-/* A launch at another clock level makes a device look slow. */
-static bool judge_warns_of_outlier(const struct verdict_check *check)
-{
-	return check->verdict == VERDICT_WARN && check->comparison == LIKE_IDENTICAL;
-}
-
 bool judge_check_wants_more(const struct verdict_check *check)
 {
 	if (check->wrong || check->final || check->comparison == NO_COMPARISON)
 		return false;
 	if (check->verdict == VERDICT_INCONCLUSIVE)
 		return true;
-	return (check->verdict == VERDICT_FAIL || judge_warns_of_outlier(check)) &&
+	/* A launch at another clock level makes a device look slow, too. */
+	return (check->verdict == VERDICT_FAIL ||
+		(check->verdict == VERDICT_WARN && check->comparison == LIKE_IDENTICAL)) &&
 	       check->launches < LAUNCHES_THAT_DECIDE;
 }
 

@@ -86,17 +86,6 @@ static const struct embedded_file *judge_limits_file_of_model(const struct gpu *
 				    gpu && gpu->published_count ? DATASHEET : GENERIC);
 }
 
-/* Finds shipped limits by name: of a file, or of a model that uses a shared one. */
-static const struct embedded_file *judge_limits_shipped(const char *source)
-{
-	char *name = xasprintf("%s.ini", source);
-	const struct embedded_file *file = embedded_find(embedded_limits, name);
-	const struct gpu *gpu = gpus_by_id(source);
-
-	free(name);
-	return file || !gpu ? file : judge_limits_file_of_model(gpu);
-}
-
 /* Errors quote a name from outside, and reach a terminal. */
 static enum status judge_limits_refuse(struct text *errors)
 {
@@ -107,11 +96,17 @@ static enum status judge_limits_refuse(struct text *errors)
 
 enum status judge_limits_load(struct limits *limits, const char *source, struct text *errors)
 {
-	const struct embedded_file *file = judge_limits_shipped(source);
+	char *name = xasprintf("%s.ini", source);
+	const struct embedded_file *file = embedded_find(embedded_limits, name);
+	const struct gpu *gpu = gpus_by_id(source);
 	struct config config;
 	enum status status;
 
+	free(name);
 	memset(limits, 0, sizeof(*limits));
+	/* A model that uses a shared file. */
+	if (!file && gpu)
+		file = judge_limits_file_of_model(gpu);
 	if (file)
 		return judge_limits_load_shipped(limits, file, errors);
 	if (access(source, F_OK) != 0 && !strchr(source, '/') && !text_ends_with(source, ".ini")) {
@@ -208,22 +203,18 @@ static bool judge_limits_word_matches(const struct condition *condition, const c
 	return false;
 }
 
-static bool judge_limits_model_is(const char *device_name, const char *text)
-{
-	if (!*text)
-		return false;
-	for (const char *at = device_name; (at = strstr(at, text)); at++)
-		if (at == device_name || !isalnum((unsigned char)at[-1]) ||
-		    !isalnum((unsigned char)*text))
-			return true;
-	return false;
-}
-
 bool judge_limits_condition_is_about(const struct condition *condition, const char *device_name)
 {
-	for (size_t i = 0; i < condition->word_count; i++)
-		if (judge_limits_model_is(device_name, condition->words[i]))
-			return true;
+	for (size_t i = 0; i < condition->word_count; i++) {
+		const char *word = condition->words[i], *at = device_name;
+
+		while (*word && (at = strstr(at, word))) {
+			if (at == device_name || !isalnum((unsigned char)at[-1]) ||
+			    !isalnum((unsigned char)*word))
+				return true;
+			at++;
+		}
+	}
 	return false;
 }
 
@@ -257,18 +248,6 @@ static bool judge_limits_is_on_node(const struct condition *condition, const str
 	return matches;
 }
 
-/* "cuda" of "cuda:0" */
-static bool judge_limits_backend_matches(const struct condition *condition,
-					 const struct case_result *c)
-{
-	const char *id = device_id_on_node(c->device ? c->device : "");
-	char *backend = xstrndup(id, strcspn(id, ":"));
-	bool matches = judge_limits_word_matches(condition, backend);
-
-	free(backend);
-	return matches;
-}
-
 /* "nccl" of the path "transport: nccl" that the case chose by itself; NULL: none. */
 static const char *judge_limits_path(const struct condition *condition, const struct case_result *c)
 {
@@ -281,16 +260,6 @@ static const char *judge_limits_path(const struct condition *condition, const st
 	return NULL;
 }
 
-/* True for the parameter of the suite that counts nodes. */
-static bool judge_limits_condition_counts_nodes(const struct condition *condition,
-						const struct suite *suite)
-{
-	for (const struct role_row *r = suite ? suite->roles : NULL; r && r->name; r++)
-		if (r->role == ROLE_NODES && strcmp(r->name, condition->name) == 0)
-			return true;
-	return false;
-}
-
 static bool judge_limits_parameter_matches(const struct condition *condition,
 					   const struct suite *suite, const struct case_result *c)
 {
@@ -298,8 +267,9 @@ static bool judge_limits_parameter_matches(const struct condition *condition,
 	static const struct case_parameter one_node = { .text = (char *)"1", .number = 1 };
 	const struct case_parameter *p = case_parameter(c, condition->name);
 
-	if (!p && judge_limits_condition_counts_nodes(condition, suite))
-		p = &one_node;
+	for (const struct role_row *r = suite ? suite->roles : NULL; !p && r && r->name; r++)
+		if (r->role == ROLE_NODES && strcmp(r->name, condition->name) == 0)
+			p = &one_node;
 	if (!p) {
 		const char *path = judge_limits_path(condition, c);
 
@@ -359,8 +329,15 @@ static bool judge_limits_condition_holds(const struct condition *condition,
 				return true;
 		return false;
 	}
-	if (strcmp(condition->name, "backend") == 0)
-		return judge_limits_backend_matches(condition, c);
+	if (strcmp(condition->name, "backend") == 0) {
+		/* "cuda" of "cuda:0" */
+		const char *id = device_id_on_node(c->device ? c->device : "");
+		char *backend = xstrndup(id, strcspn(id, ":"));
+		bool matches = judge_limits_word_matches(condition, backend);
+
+		free(backend);
+		return matches;
+	}
 	if (strcmp(condition->name, "node") == 0)
 		return judge_limits_is_on_node(condition, c);
 	if (strcmp(condition->name, "label") == 0)
@@ -407,32 +384,26 @@ const char *judge_limits_missed_path(const struct limit *limit, const struct cas
 #define LARGE_BYTES (16 << 20) /* larger copies are limited by bandwidth, not by latency */
 #define LARGE_SHAPE 2048
 
-/* Small cases legitimately stay far below every peak. */
-static bool judge_limits_is_large(const struct case_result *c)
-{
-	const struct case_parameter *size = case_parameter(c, PARAMETER_SIZE);
-
-	if (!size)
-		return true;
-	return strcmp(size->unit, "B") == 0 ? size->number >= LARGE_BYTES
-					    : size->number >= LARGE_SHAPE;
-}
-
 /* False: reported. */
 static bool judge_limits_bound_makes_sense(const struct limit *limit, const struct bound *bound,
 					   const char *key, const struct case_result *c,
 					   const struct device_info *device, struct text *errors)
 {
+	const struct case_parameter *size = case_parameter(c, PARAMETER_SIZE);
 	struct spec_peak peak;
 	char figure_text[48];
 	double share;
+	bool is_large;
 
 	if (!spec_peak(schema_metric_sheet(limit->metric->name), c, limit->metric->name, device,
 		       &peak))
 		return true;
+	/* Small cases legitimately stay far below every peak. */
+	is_large =
+		!size || size->number >= (strcmp(size->unit, "B") == 0 ? LARGE_BYTES : LARGE_SHAPE);
 	share = bound->factor / peak.most;
 	units_format(peak.figure, limit->metric->unit, figure_text, sizeof(figure_text));
-	if (share < LEAST_SHARE && judge_limits_is_large(c))
+	if (share < LEAST_SHARE && is_large)
 		text_addf(errors,
 			  "%s: [limit %s] %s = %s: only %.2g %% of the peak of a %s (%s %s), "
 			  "so it could never fail. Check the unit\n",

@@ -35,16 +35,6 @@ struct link_growth {
 	double errors;
 };
 
-static const struct finding *link_errors_finding_of(const struct finding *list, size_t count,
-						    const struct finding *like)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(list[i].topic, like->topic) == 0 &&
-		    strcmp(list[i].device, like->device) == 0)
-			return &list[i];
-	return NULL;
-}
-
 /* All links of the result of which both values are known; a counter that was reset is not. */
 static struct link_growth *link_errors_links_of(const struct result *r, const char *topic,
 						size_t *count)
@@ -54,11 +44,13 @@ static struct link_growth *link_errors_links_of(const struct result *r, const ch
 
 	*count = 0;
 	for (size_t i = 0; i < r->postflight_count; i++) {
-		const struct finding *after = &r->postflight[i], *before;
+		const struct finding *after = &r->postflight[i], *before = NULL;
 
-		before = strcmp(after->topic, topic) == 0
-				 ? link_errors_finding_of(r->preflight, r->preflight_count, after)
-				 : NULL;
+		for (size_t k = 0; k < r->preflight_count && !before; k++)
+			if (strcmp(after->topic, topic) == 0 &&
+			    strcmp(r->preflight[k].topic, topic) == 0 &&
+			    strcmp(r->preflight[k].device, after->device) == 0)
+				before = &r->preflight[k];
 		for (size_t k = 0; before && k < after->count && k < before->count; k++) {
 			if (before->counts[k] < 0 || after->counts[k] < before->counts[k])
 				continue;

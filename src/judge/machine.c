@@ -132,38 +132,19 @@ bool judge_same_machine(const struct result *a, const struct result *b)
 	return true;
 }
 
-/*
- * Skipped cases that no limit covers; judge.c handles the others. A device that skips a case that
- * an identical one measures is at fault. A suite that no device measured makes the verdict
- * INCONCLUSIVE.
- */
-static bool machine_has_check(const struct verdicts *verdicts, const char *case_id)
-{
-	for (size_t i = 0; i < verdicts->count; i++)
-		if (strcmp(verdicts->checks[i].case_id, case_id) == 0)
-			return true;
-	return false;
-}
-
-static size_t machine_devices_of_backend(const struct result *result, const char *backend)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < result->device_count; i++)
-		count += strcmp(result->devices[i].backend, backend) == 0;
-	return count;
-}
-
 /* True if the device caused the skip, not a missing second device. */
 static bool machine_is_skipped_by_device(const struct result *result, const struct subject *s)
 {
 	const struct suite *suite = suite_find(s->first->suite);
 	const struct case_parameter *needed = case_parameter(s->first, PARAMETER_DEVICES);
 
+	double count = 0;
+
+	for (size_t i = 0; s->device && i < result->device_count; i++)
+		count += strcmp(result->devices[i].backend, s->device->backend) == 0;
 	return s->first->status == CASE_SKIPPED && s->first->end != CASE_END_INTERRUPTED &&
 	       s->device && suite && suite->groups != SUITE_OF_PAIRS &&
-	       !(needed &&
-		 needed->number > (double)machine_devices_of_backend(result, s->device->backend));
+	       !(needed && needed->number > count);
 }
 
 /*
@@ -185,49 +166,39 @@ static const struct subject *machine_done_elsewhere(const struct subjects *all, 
 	return NULL;
 }
 
-static bool machine_is_measured(const struct subjects *all, const struct case_result *like)
-{
-	for (size_t i = 0; i < all->count; i++)
-		if (all->items[i].first->status != CASE_SKIPPED &&
-		    strcmp(all->items[i].first->suite, like->suite) == 0)
-			return true;
-	return false;
-}
-
-/* Reports the suite of subject `i` once, at its first skipped case. */
-static void machine_skipped_suite(const struct subjects *all, const struct result *result, size_t i,
-				  struct verdicts *verdicts)
-{
-	const struct case_result *c = all->items[i].first;
-
-	for (size_t k = 0; k < i; k++)
-		if (strcmp(all->items[k].first->suite, c->suite) == 0 &&
-		    machine_is_skipped_by_device(result, &all->items[k]))
-			return;
-	if (machine_is_measured(all, c))
-		return;
-	run_findings_add(verdicts, result, c, NULL, ASPECT_NONE, VERDICT_SKIP, CAUSE_NONE,
-			 "no case of suite %s was measured; the first case: %s", c->suite,
-			 c->reason)
-		->final = true;
-}
-
+/*
+ * Skipped cases that no limit covers; judge.c handles the others. A device that skips a case that
+ * an identical one measures is at fault. A suite that no device measured makes the verdict
+ * INCONCLUSIVE, and is reported once.
+ */
 void judge_machine_skips(const struct subjects *all, const struct judge_input *input,
 			 struct verdicts *verdicts)
 {
 	for (size_t i = 0; i < all->count; i++) {
-		const struct subject *s = &all->items[i], *other;
+		const struct case_result *c = all->items[i].first;
+		const struct subject *other;
+		bool told = !machine_is_skipped_by_device(&input->results[0], &all->items[i]);
 
-		if (!machine_is_skipped_by_device(&input->results[0], s) ||
-		    machine_has_check(verdicts, s->first->id))
+		for (size_t k = 0; k < verdicts->count && !told; k++)
+			told = strcmp(verdicts->checks[k].case_id, c->id) == 0;
+		if (told)
 			continue;
 		other = machine_done_elsewhere(all, i);
 		if (other)
-			run_findings_add(verdicts, &input->results[0], s->first, NULL, ASPECT_NONE,
+			run_findings_add(verdicts, &input->results[0], c, NULL, ASPECT_NONE,
 					 VERDICT_FAIL, CAUSE_NONE,
 					 "skipped on this device, but measured on %s: %s",
-					 other->first->device, s->first->reason);
-		else
-			machine_skipped_suite(all, &input->results[0], i, verdicts);
+					 other->first->device, c->reason);
+		for (size_t k = 0; k < all->count && !other && !told; k++)
+			told = strcmp(all->items[k].first->suite, c->suite) == 0 &&
+			       (all->items[k].first->status != CASE_SKIPPED ||
+				(k < i &&
+				 machine_is_skipped_by_device(&input->results[0], &all->items[k])));
+		if (!other && !told)
+			run_findings_add(verdicts, &input->results[0], c, NULL, ASPECT_NONE,
+					 VERDICT_SKIP, CAUSE_NONE,
+					 "no case of suite %s was measured; the first case: %s",
+					 c->suite, c->reason)
+				->final = true;
 	}
 }

@@ -10,30 +10,23 @@
 #include "base/text.h"
 #include "judge/judging.h"
 
-/* Value of one device for a metric; NaN: unknown. */
-typedef double device_value_fn(const struct link *link, const struct device_info *device);
-
-static double node_pcie_generation(const struct link *link, const struct device_info *device)
+/* Value of one device for a metric of links or ports; NaN: unknown. */
+static double node_device_value(const char *metric, const struct link *link,
+				const struct device_info *device)
 {
-	(void)device;
-	return link->generation ? link->generation : (double)NAN;
-}
+	double value = strcmp(metric, "node.pcie_generation") == 0 ? link->generation
+		       : strcmp(metric, "node.pcie_width") == 0    ? link->width
+		       : strcmp(metric, "node.nic_rate") == 0      ? device->nic_bandwidth
+								   : NAN;
 
-static double node_pcie_width(const struct link *link, const struct device_info *device)
-{
-	(void)device;
-	return link->width ? link->width : (double)NAN;
-}
-
-static double node_nvlink_links(const struct link *link, const struct device_info *device)
-{
-	(void)link;
-	return device->nvlink_count;
+	if (strcmp(metric, "node.nvlink_links") == 0)
+		return device->nvlink_count;
+	return value > 0 ? value : (double)NAN;
 }
 
 /* Lowest value over the devices; `worst` names the last device that has it. */
 static double node_lowest_device_value(const struct judge_input *input, const struct limit *limit,
-				       device_value_fn *value_of, const char **worst)
+				       const char **worst)
 {
 	const struct result *result = &input->results[0];
 	struct link *links = health_links(input);
@@ -45,7 +38,7 @@ static double node_lowest_device_value(const struct judge_input *input, const st
 
 		if (!judge_limits_admits(limit, d))
 			continue;
-		own = value_of(&links[i], d);
+		own = node_device_value(limit->metric->name, &links[i], d);
 		if (!(value < own))
 			*worst = d->id;
 		value = value < own ? value : own;
@@ -54,12 +47,6 @@ static double node_lowest_device_value(const struct judge_input *input, const st
 	}
 	free(links);
 	return value;
-}
-
-static double node_nic_rate(const struct link *link, const struct device_info *device)
-{
-	(void)link;
-	return device->nic_bandwidth > 0 ? device->nic_bandwidth : (double)NAN;
 }
 
 /* Devices of `node`; NULL: of the whole result. */
@@ -155,25 +142,10 @@ static double node_share_with_ecc(const struct result *result, const struct limi
 	return devices > 0 ? on / devices : (double)NAN;
 }
 
-static double node_driver_version(const struct result *result)
-{
-	const char *version = result_fact(result, "driver");
-	long branch = version ? strtol(version, NULL, 10) : 0;
-
-	return branch > 0 ? (double)branch : (double)NAN;
-}
-
 /* `most`: use the highest value over nodes and devices instead of the lowest. */
 static double node_value(const struct judge_input *input, const struct limit *limit, bool most,
 			 const char **worst, char **reason)
 {
-	static const struct {
-		const char *metric;
-		device_value_fn *value;
-	} rows[] = { { "node.pcie_generation", node_pcie_generation },
-		     { "node.pcie_width", node_pcie_width },
-		     { "node.nvlink_links", node_nvlink_links },
-		     { "node.nic_rate", node_nic_rate } };
 	const struct result *result = &input->results[0];
 
 	if (strcmp(limit->metric->name, "node.devices") == 0)
@@ -184,12 +156,13 @@ static double node_value(const struct judge_input *input, const struct limit *li
 		return node_count_drift(result, reason);
 	if (strcmp(limit->metric->name, "node.ecc") == 0)
 		return node_share_with_ecc(result, limit, worst);
-	if (strcmp(limit->metric->name, "node.driver") == 0)
-		return node_driver_version(result);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (strcmp(limit->metric->name, rows[i].metric) == 0)
-			return node_lowest_device_value(input, limit, rows[i].value, worst);
-	return (double)NAN;
+	if (strcmp(limit->metric->name, "node.driver") == 0) {
+		const char *version = result_fact(result, "driver");
+		long branch = version ? strtol(version, NULL, 10) : 0;
+
+		return branch > 0 ? (double)branch : (double)NAN;
+	}
+	return node_lowest_device_value(input, limit, worst);
 }
 
 struct verdict_check *judging_node_check(struct verdicts *verdicts, const struct limit *limit,

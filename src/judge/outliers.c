@@ -177,15 +177,6 @@ static const struct verdict_check *outlier_check_of_references(const struct outl
 	return NULL;
 }
 
-/* "9.3 % better than the median of 8 reference GPUs" */
-static char *outlier_words_against_references(const struct verdict_check *of_references,
-					      double value)
-{
-	return xasprintf("%.2f %% better than the median of %zu reference GPUs",
-			 100 * fabs(value / of_references->reference - 1),
-			 of_references->reference_count);
-}
-
 /* Two devices of which reference GPUs clear the slower one: the faster one needs a look. */
 static void outlier_judge_contradicted_pair(const struct outlier_group *g, size_t slower,
 					    const struct verdict_check *of_references)
@@ -195,7 +186,10 @@ static void outlier_judge_contradicted_pair(const struct outlier_group *g, size_
 	const char *slow = j->subjects[a]->first->device, *fast = j->subjects[b]->first->device;
 	struct peer_standing s = outlier_standing(g, slower);
 	char *words =
-		outlier_words_against_references(of_references, j->observations[b].estimate.value);
+		xasprintf("%.2f %% better than the median of %zu reference GPUs",
+			  100 * fabs(j->observations[b].estimate.value / of_references->reference -
+				     1),
+			  of_references->reference_count);
 	struct verdict_check *check = outlier_add_check(j, a);
 
 	judge_check_decide(check, j->limit, VERDICT_SKIP,

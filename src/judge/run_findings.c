@@ -349,18 +349,6 @@ static void run_findings_end(const struct result *result, struct verdicts *verdi
 				 CAUSE_NONE, "the run is %s and did not finish", result->state);
 }
 
-/* A run without any measured case fails, even if a limit on the node is met. */
-static void run_findings_nothing(const struct judge_input *input, struct verdicts *verdicts)
-{
-	for (size_t r = 0; r < input->count; r++)
-		for (size_t i = 0; i < input->results[r].case_count; i++)
-			if (input->results[r].cases[i].status != CASE_SKIPPED)
-				return;
-	if (input->count)
-		run_findings_add(verdicts, &input->results[0], NULL, NULL, ASPECT_NONE,
-				 VERDICT_FAIL, CAUSE_NONE, "no case was measured");
-}
-
 /* A node without a complete result is never accepted, whatever the others measured. */
 static void run_findings_lost_nodes(const struct result *result, struct verdicts *verdicts)
 {
@@ -385,8 +373,16 @@ static void run_findings_lost_nodes(const struct result *result, struct verdicts
 
 void judge_run_findings(const struct judge_input *input, struct verdicts *verdicts)
 {
+	bool measured = false;
+
 	judge_health(input, verdicts);
-	run_findings_nothing(input, verdicts);
+	for (size_t r = 0; r < input->count; r++)
+		for (size_t i = 0; i < input->results[r].case_count; i++)
+			measured = measured || input->results[r].cases[i].status != CASE_SKIPPED;
+	/* It fails, even if a limit on the node is met. */
+	if (input->count && !measured)
+		run_findings_add(verdicts, &input->results[0], NULL, NULL, ASPECT_NONE,
+				 VERDICT_FAIL, CAUSE_NONE, "no case was measured");
 	for (size_t r = 0; r < input->count; r++) {
 		const struct result *result = &input->results[r];
 

@@ -61,20 +61,6 @@ static struct node_look *judge_suspects_node_look_find(struct node_look *looks, 
 	return NULL;
 }
 
-static void judge_suspects_note(struct node_look *looks, size_t count, const struct finding *f)
-{
-	struct node_look *look = NULL;
-
-	if (strcmp(f->topic, FINDING_NODE) == 0)
-		look = judge_suspects_node_look_find(looks, count, f->node, strlen(f->node));
-	if (look && f->severity == SEVERITY_WARNING)
-		look->doubt = f->text;
-	if (look && f->severity == SEVERITY_ERROR && !look->named++) {
-		look->why = f->subject;
-		look->text = f->text;
-	}
-}
-
 /* True for cases of suites that measure one point over rounds of pairs. */
 static bool judge_suspects_is_of_round(const struct result *result, const struct case_result *c)
 {
@@ -92,8 +78,21 @@ static struct node_look *judge_suspects_node_looks_make(const struct result *res
 	for (size_t i = 0; i < count; i++)
 		looks[i].node = &result->nodes[i];
 	qsort(looks, count, sizeof(*looks), judge_suspects_by_name);
-	for (size_t i = 0; i < result->postflight_count; i++)
-		judge_suspects_note(looks, count, &result->postflight[i]);
+	for (size_t i = 0; i < result->postflight_count; i++) {
+		const struct finding *f = &result->postflight[i];
+		struct node_look *look =
+			strcmp(f->topic, FINDING_NODE) == 0
+				? judge_suspects_node_look_find(looks, count, f->node,
+								strlen(f->node))
+				: NULL;
+
+		if (look && f->severity == SEVERITY_WARNING)
+			look->doubt = f->text;
+		if (look && f->severity == SEVERITY_ERROR && !look->named++) {
+			look->why = f->subject;
+			look->text = f->text;
+		}
+	}
 	for (size_t i = 0; i < result->case_count; i++) {
 		const struct case_result *c = &result->cases[i];
 
@@ -208,14 +207,6 @@ static bool judge_suspects_differ_in_rail(const struct case_result *a, const str
 	return true;
 }
 
-static const char *judge_suspects_rail_of(const struct result *result, const struct case_result *c)
-{
-	const struct presentation *p = result_presentation(result, c->suite);
-	const struct role_row *rail = p ? presentation_role(p, ROLE_RAIL, NULL) : NULL;
-
-	return rail && case_parameter(c, rail->name) ? rail->name : NULL;
-}
-
 /*
  * Compares a rail with the best of those that measured the same in the same round: a median would
  * follow the slow ones if half of the rails are slow.
@@ -223,7 +214,9 @@ static const char *judge_suspects_rail_of(const struct result *result, const str
 static void judge_suspects_compare_rail(const struct result *result, const struct case_result *c,
 					struct rail_look *worst)
 {
-	const char *rail = judge_suspects_rail_of(result, c);
+	const struct presentation *p = result_presentation(result, c->suite);
+	const struct role_row *role = p ? presentation_role(p, ROLE_RAIL, NULL) : NULL;
+	const char *rail = role && case_parameter(c, role->name) ? role->name : NULL;
 	const struct metric_value *own = NULL;
 	double best = NAN, ratio;
 	size_t count = 0;

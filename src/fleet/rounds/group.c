@@ -42,12 +42,6 @@ static void rounds_group_send_order(struct rounds *r, struct group *g, int place
 	text_release(&names);
 }
 
-/* Nodes pass over what is skipped, but would repeat a case that is done. */
-static bool rounds_group_is_open(const struct group *g, size_t index)
-{
-	return index < g->plan.case_count && (!g->done[index] || g->plan.cases[index].skip_reason);
-}
-
 static void rounds_group_begin(struct rounds *r, struct group *g)
 {
 	g->number = ++r->number;
@@ -58,7 +52,10 @@ static void rounds_group_begin(struct rounds *r, struct group *g)
 	for (int i = 0; i < g->what.nodes; i++)
 		g->ended[i] = i > 0; /* the others are asked once the leader listens */
 	g->limit = clock_seconds() + START_SECONDS + g->plan.cases[g->first].limit_seconds;
-	for (g->last = g->first; rounds_group_is_open(g, g->last + 1); g->last++)
+	/* Nodes pass over what is skipped, but would repeat a case that is done. */
+	for (g->last = g->first; g->last + 1 < g->plan.case_count &&
+				 (!g->done[g->last + 1] || g->plan.cases[g->last + 1].skip_reason);
+	     g->last++)
 		g->limit += g->plan.cases[g->last + 1].limit_seconds;
 	rounds_group_send_order(r, g, 0, "lead", NULL);
 }
@@ -95,22 +92,6 @@ static const struct member *rounds_group_lost_member(const struct rounds *r, con
 	return NULL;
 }
 
-static bool rounds_group_all_ended(const struct rounds *r, const struct group *g)
-{
-	for (int i = 0; i < g->what.nodes; i++)
-		if (!g->ended[i] && !r->members[g->members[i]].lost)
-			return false;
-	return true;
-}
-
-static struct group *rounds_group_by_number(struct rounds *r, int64_t number)
-{
-	for (size_t i = 0; i < r->group_count; i++)
-		if (r->groups[i].begun && r->groups[i].number == number)
-			return &r->groups[i];
-	return NULL;
-}
-
 static int rounds_group_place_of_node(const struct rounds *r, const struct group *g, size_t node)
 {
 	for (int i = 0; i < g->what.nodes; i++)
@@ -121,9 +102,13 @@ static int rounds_group_place_of_node(const struct rounds *r, const struct group
 
 void rounds_group_message(struct rounds *r, size_t node, const struct fleet_message *m)
 {
-	struct group *g = rounds_group_by_number(r, m->group);
-	int place = g ? rounds_group_place_of_node(r, g, node) : -1;
+	struct group *g = NULL;
+	int place;
 
+	for (size_t i = 0; i < r->group_count && !g; i++)
+		if (r->groups[i].begun && r->groups[i].number == m->group)
+			g = &r->groups[i];
+	place = g ? rounds_group_place_of_node(r, g, node) : -1;
 	if (place < 0)
 		return;
 	if (strcmp(m->kind, "listens") == 0 && place == 0 && !g->joined && !g->stopping) {
@@ -345,8 +330,11 @@ bool rounds_step_group(struct rounds *r, struct group *g)
 {
 	double now = clock_seconds();
 	struct error why = ERROR_NONE;
+	bool all_ended = true;
 
-	if (g->begun && rounds_group_all_ended(r, g)) {
+	for (int i = 0; i < g->what.nodes; i++)
+		all_ended = all_ended && (g->ended[i] || r->members[g->members[i]].lost);
+	if (g->begun && all_ended) {
 		rounds_group_settle(r, g);
 	} else if (g->begun && now > g->limit && !g->stopping) {
 		error_set(&why, STATUS_LOST, "a group of %d nodes timed out for an unknown reason",

@@ -19,37 +19,23 @@ void pairing_close(struct pairing *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* SplitMix64. */
-static uint64_t pairing_splitmix64_next(struct pairing *p)
-{
-	uint64_t z = p->state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 static size_t *pairing_shuffle(struct pairing *p, const size_t *nodes, size_t count)
 {
 	size_t *order = xcalloc(count + 1, sizeof(*order));
 
 	memcpy(order, nodes, count * sizeof(*order));
 	for (size_t i = count; i > 1; i--) {
-		size_t other = pairing_splitmix64_next(p) % i, kept = order[i - 1];
+		size_t other, kept = order[i - 1];
+		/* SplitMix64 */
+		uint64_t z = p->state += UINT64_C(0x9e3779b97f4a7c15);
 
+		z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+		z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+		other = (z ^ z >> 31) % i;
 		order[i - 1] = order[other];
 		order[other] = kept;
 	}
 	return order;
-}
-
-static bool pairing_have_met(const struct pairing *p, size_t a, size_t b)
-{
-	for (size_t i = 0; i < p->met_count; i++)
-		if ((p->met[i][0] == a && p->met[i][1] == b) ||
-		    (p->met[i][0] == b && p->met[i][1] == a))
-			return true;
-	return false;
 }
 
 static void pairing_take_pair(struct pairing *p, size_t a, size_t b, size_t (*pairs)[2],
@@ -73,9 +59,14 @@ static void pairing_take_pair(struct pairing *p, size_t a, size_t b, size_t (*pa
 static size_t pairing_find_partner(const struct pairing *p, size_t node, const size_t *order,
 				   size_t from, size_t count)
 {
-	for (size_t i = from; i < count; i++)
-		if (!pairing_have_met(p, node, order[i]))
+	for (size_t i = from, k; i < count; i++) {
+		for (k = 0; k < p->met_count; k++)
+			if ((p->met[k][0] == node && p->met[k][1] == order[i]) ||
+			    (p->met[k][0] == order[i] && p->met[k][1] == node))
+				break;
+		if (k == p->met_count)
 			return i;
+	}
 	return from;
 }
 

@@ -31,48 +31,21 @@ static double figure_kind_operation_seconds(const struct metric_value *m,
 /* Tensor-core GEMMs longer than this meet the power limit. */
 #define HOT_SECONDS 0.1
 
-/* Decides by the telemetry; without readings, by the duration of the samples. */
-static bool figure_kind_meets_power_limit(const struct metric_value *m, const struct case_result *c)
-{
-	if (c->during.readings)
-		return 2 * c->during.throttled > c->during.readings;
-	return figure_kind_operation_seconds(m, c) * (double)m->n > HOT_SECONDS;
-}
-
-/*
- * True if the value is a mean over seconds of load, which averages the power limit's oscillation.
- */
-static bool figure_kind_is_of_load(const struct metric_value *m, const struct case_result *c)
-{
-	const struct series *series = m->series && *m->series ? case_series(c, m->series) : NULL;
-
-	return series && series->load;
-}
-
-/* The kind of a rate or time that no other rule covers. */
-static enum figure_kind kind_of_timed(const struct metric_value *m, const struct case_result *c)
-{
-	if (strcmp(m->unit, "FLOP/s") == 0)
-		return FIGURE_PRODUCT;
-	if (strcmp(m->unit, "B/s") != 0)
-		return FIGURE_STEP;
-	return figure_kind_operation_seconds(m, c) < SHORT_SECONDS ? FIGURE_SMALL_COPY
-								   : FIGURE_BANDWIDTH;
-}
-
 enum figure_kind figure_kind_of(const struct metric_value *m, const struct case_result *c,
 				const struct device_info *device)
 {
 	const struct metric *row = schema_metric_find(m->name);
 	enum metric_kind kind = row ? metric_kind_of(row, c) : m->kind;
-	bool small = figure_kind_operation_seconds(m, c) < SHORT_SECONDS;
+	const struct series *series = m->series && *m->series ? case_series(c, m->series) : NULL;
+	bool small = figure_kind_operation_seconds(m, c) < SHORT_SECONDS, hot;
 
 	if (figure_kind_metric_is_exact(m))
 		return FIGURE_EXACT;
 	if (device && device_is_host(device))
 		return kind == METRIC_HOST || kind == METRIC_LAUNCH ? FIGURE_CPU_CALL
 								    : FIGURE_CPU_WORK;
-	if (figure_kind_is_of_load(m, c))
+	/* A mean over seconds of load averages the power limit's oscillation. */
+	if (series && series->load)
 		return FIGURE_LOAD;
 	switch (kind) {
 	case METRIC_HOST:
@@ -80,7 +53,11 @@ enum figure_kind figure_kind_of(const struct metric_value *m, const struct case_
 	case METRIC_OTHER:
 		return FIGURE_STEP;
 	case METRIC_TENSOR:
-		return figure_kind_meets_power_limit(m, c) ? FIGURE_POWER_LIMIT : FIGURE_PRODUCT;
+		/* By the telemetry; without readings, by the duration of the samples. */
+		hot = c->during.readings
+			      ? 2 * c->during.throttled > c->during.readings
+			      : figure_kind_operation_seconds(m, c) * (double)m->n > HOT_SECONDS;
+		return hot ? FIGURE_POWER_LIMIT : FIGURE_PRODUCT;
 	case METRIC_PEAK:
 		return FIGURE_PEAK;
 	case METRIC_LINK:
@@ -92,7 +69,11 @@ enum figure_kind figure_kind_of(const struct metric_value *m, const struct case_
 	case METRIC_PAGEABLE:
 		return FIGURE_PAGEABLE;
 	default:
-		return kind_of_timed(m, c);
+		if (strcmp(m->unit, "FLOP/s") == 0)
+			return FIGURE_PRODUCT;
+		if (strcmp(m->unit, "B/s") != 0)
+			return FIGURE_STEP;
+		return small ? FIGURE_SMALL_COPY : FIGURE_BANDWIDTH;
 	}
 }
 

@@ -22,12 +22,6 @@ static int observation_compare_ids(const void *a, const void *b)
 	return strcmp(p->id, q->id);
 }
 
-static void observation_add_case(struct subject *s, const struct case_result *c)
-{
-	s->cases = xrealloc(s->cases, s->count + 1, sizeof(*s->cases));
-	s->cases[s->count++] = c;
-}
-
 /* Adds the cases of one more launch. */
 static void observation_subjects_merge_launch(struct subjects *subjects,
 					      const struct result *result)
@@ -42,8 +36,8 @@ static void observation_subjects_merge_launch(struct subjects *subjects,
 		const struct observation_by_id wanted = { result->cases[i].id, 0 };
 		const struct observation_by_id *found =
 			bsearch(&wanted, index, known, sizeof(*index), observation_compare_ids);
-
 		const struct case_result *c = &result->cases[i];
+		struct subject *s;
 
 		if (!found) {
 			ARRAY_GROW(subjects->items, subjects->count, subjects->capacity);
@@ -51,8 +45,9 @@ static void observation_subjects_merge_launch(struct subjects *subjects,
 				(struct subject){ .first = c,
 						  .device = result_device(result, c->device) };
 		}
-		observation_add_case(&subjects->items[found ? found->index : subjects->count - 1],
-				     c);
+		s = &subjects->items[found ? found->index : subjects->count - 1];
+		s->cases = xrealloc(s->cases, s->count + 1, sizeof(*s->cases));
+		s->cases[s->count++] = c;
 	}
 	free(index);
 }
@@ -172,17 +167,6 @@ static void observation_gather_metric(struct observation_gathering *g, struct ob
 	o->exact = figure_kind_metric_is_exact(m);
 }
 
-/* Uses the suite's note as the reason why the metric is missing. */
-static void observation_refuse_missing(struct observation *o, const struct case_result *c)
-{
-	bool noted = c->notes && *c->notes;
-	char *reason = xasprintf("the case has no such metric%s%s", noted ? "; its notes: " : "",
-				 noted ? c->notes : "");
-
-	observation_refuse(o, VERDICT_ERROR, reason);
-	free(reason);
-}
-
 static void observation_gather_case(struct observation_gathering *g, struct observation *o,
 				    const struct subject *subject, size_t i, const char *metric,
 				    const char *unit)
@@ -208,28 +192,15 @@ static void observation_gather_case(struct observation_gathering *g, struct obse
 		o->of_host_copy = kind == FIGURE_LINK && c->device_count == 1;
 		g->launches++;
 		g->unsettled += case_is_unsettled(c, m);
-	} else
-		observation_refuse_missing(o, c);
-}
+	} else {
+		/* The suite's note may say why the metric is missing. */
+		bool noted = c->notes && *c->notes;
+		char *reason = xasprintf("the case has no such metric%s%s",
+					 noted ? "; its notes: " : "", noted ? c->notes : "");
 
-/*
- * A drifting level may end on either side of a bound. If most launches settled, their values count.
- */
-static void observation_refuse_unsettled(const struct observation_gathering *g,
-					 struct observation *o)
-{
-	if (2 * g->unsettled > g->launches)
-		observation_refuse(o, VERDICT_INCONCLUSIVE,
-				   "not settled: the values still changed at the end; increase "
-				   "settle_time or preheat");
-}
-
-static bool observation_has_zero(const struct observation *o)
-{
-	for (size_t i = 0; i < o->count; i++)
-		if (o->values[i] == 0)
-			return true;
-	return false;
+		observation_refuse(o, VERDICT_ERROR, reason);
+		free(reason);
+	}
 }
 
 static struct estimate observation_estimate_of(const struct observation *o, double sample_half)
@@ -244,9 +215,10 @@ static struct estimate observation_estimate_of(const struct observation *o, doub
 					  .low = NAN,
 					  .high = NAN,
 					  .launches = o->count };
-	return observation_has_zero(o)
-		       ? stats_estimate_with_zeros(o->values, o->count)
-		       : stats_estimate_launches(o->values, o->count, sample_half, &o->repeat);
+	for (size_t i = 0; i < o->count; i++)
+		if (o->values[i] == 0)
+			return stats_estimate_with_zeros(o->values, o->count);
+	return stats_estimate_launches(o->values, o->count, sample_half, &o->repeat);
 }
 
 struct observation observation_make(const struct subject *subject, const char *metric,
@@ -257,7 +229,11 @@ struct observation observation_make(const struct subject *subject, const char *m
 
 	for (size_t i = 0; i < subject->count; i++)
 		observation_gather_case(&g, &o, subject, i, metric, unit);
-	observation_refuse_unsettled(&g, &o);
+	/* A drifting level may end on either side of a bound. If most settled, values count. */
+	if (2 * g.unsettled > g.launches)
+		observation_refuse(&o, VERDICT_INCONCLUSIVE,
+				   "not settled: the values still changed at the end; increase "
+				   "settle_time or preheat");
 	o.no_interval = o.no_interval && g.count == 1;
 	o.values = g.values;
 	o.count = g.count;

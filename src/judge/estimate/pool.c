@@ -103,15 +103,6 @@ static void estimate_pool_note_spread(struct case_result *c, const struct metric
 	free(note);
 }
 
-/* Worst launch, for a metric that no launch may exceed; NaN if it is missing in a launch. */
-static double estimate_pool_worst_of(const struct metric_value *m)
-{
-	for (size_t i = 0; i < m->launch_count; i++)
-		if (!isfinite(m->launches[i]))
-			return (double)NAN;
-	return figure_kind_worst_value(m->launches, m->launch_count, m->better);
-}
-
 static void pool_take_estimate(struct metric_value *m, const struct estimate *e)
 {
 	if (m->interval == INTERVAL_WITHIN && m->low > 0 && isfinite(m->high)) {
@@ -136,19 +127,6 @@ static struct repeat estimate_pool_shown_repeat(enum figure_kind kind)
 	return repeat;
 }
 
-/* Gives a single launch with a sample interval the interval that repeated runs would have. */
-static void estimate_pool_settle_single(struct metric_value *m, enum figure_kind kind)
-{
-	struct repeat repeat = estimate_pool_shown_repeat(kind);
-	double half = observation_metric_sample_half(m);
-	struct estimate e;
-
-	if (m->interval != INTERVAL_WITHIN || kind == FIGURE_EXACT || isnan(half))
-		return;
-	e = stats_estimate_launches(&m->value, 1, half, &repeat);
-	pool_take_estimate(m, &e);
-}
-
 /* `c` is NULL for metrics of the host. */
 static void estimate_pool_settle_metric(const struct result *result, struct case_result *c,
 					struct metric_value *m)
@@ -159,11 +137,21 @@ static void estimate_pool_settle_metric(const struct result *result, struct case
 	struct estimate e;
 
 	if (m->launch_count < 2) {
-		estimate_pool_settle_single(m, kind);
+		double half = observation_metric_sample_half(m);
+
+		/* The interval that repeated runs would have. */
+		if (m->interval != INTERVAL_WITHIN || kind == FIGURE_EXACT || isnan(half))
+			return;
+		e = stats_estimate_launches(&m->value, 1, half, &repeat);
+		pool_take_estimate(m, &e);
 		return;
 	}
 	if (kind == FIGURE_EXACT || figure_kind_metric_is_exact(m)) {
-		m->value = estimate_pool_worst_of(m);
+		m->value = figure_kind_worst_value(m->launches, m->launch_count, m->better);
+		/* Missing in a launch. */
+		for (size_t i = 0; i < m->launch_count; i++)
+			if (!isfinite(m->launches[i]))
+				m->value = (double)NAN;
 		return;
 	}
 	if (!estimate_pool_launches_are_usable(m)) {
@@ -195,19 +183,6 @@ static void estimate_pool_vote_on_series(struct series *series, size_t mine,
 	series->unsettled = 2 * unsettled > launches;
 }
 
-/* A metric is a headline if it is one in a single launch and most launches settled. */
-static void estimate_pool_vote_on_headline(struct case_result *c, struct metric_value *m,
-					   const struct case_result *const *others, size_t count)
-{
-	for (size_t r = 0; r < count; r++) {
-		const struct metric_value *same =
-			others[r] ? case_metric(others[r], m->name) : NULL;
-
-		m->headline = m->headline || (same && same->headline);
-	}
-	m->headline = m->headline && !case_is_unsettled(c, m);
-}
-
 static void estimate_pool_vote_on_settling(struct result *result, size_t before,
 					   const struct result *more, size_t count)
 {
@@ -220,8 +195,18 @@ static void estimate_pool_vote_on_settling(struct result *result, size_t before,
 			others[r] = estimate_pool_find_case(&more[r], c->id, i);
 		for (size_t s = 0; s < c->series_count; s++)
 			estimate_pool_vote_on_series(&c->series[s], before, others, count);
-		for (size_t m = 0; m < c->metric_count; m++)
-			estimate_pool_vote_on_headline(c, &c->metrics[m], others, count);
+		/* A headline in a single launch counts, if most launches settled. */
+		for (size_t k = 0; k < c->metric_count; k++) {
+			struct metric_value *m = &c->metrics[k];
+
+			for (size_t r = 0; r < count; r++) {
+				const struct metric_value *same =
+					others[r] ? case_metric(others[r], m->name) : NULL;
+
+				m->headline = m->headline || (same && same->headline);
+			}
+			m->headline = m->headline && !case_is_unsettled(c, m);
+		}
 	}
 	free(others);
 }
@@ -268,23 +253,21 @@ static double estimate_pool_half_by_first(const double *values, size_t first, do
 	       stats_estimate_log_deviation(values, first) * sqrt(HODGES_LEHMANN_VARIANCE / n);
 }
 
-static void estimate_pool_widen_metric_by_first(struct metric_value *m, size_t first)
-{
-	double half;
-
-	if (m->launch_count < first || m->interval != INTERVAL_LAUNCHES ||
-	    !estimate_pool_launches_are_usable(m))
-		return;
-	half = estimate_pool_half_by_first(m->launches, first, (double)m->launch_count);
-	m->low = fmin(m->low, m->value * exp(-half));
-	m->high = fmax(m->high, m->value * exp(half));
-}
-
 void estimate_pool_widen_by_first(struct result *result, size_t first)
 {
 	for (size_t i = 0; i < result->case_count; i++)
-		for (size_t m = 0; m < result->cases[i].metric_count; m++)
-			estimate_pool_widen_metric_by_first(&result->cases[i].metrics[m], first);
+		for (size_t k = 0; k < result->cases[i].metric_count; k++) {
+			struct metric_value *m = &result->cases[i].metrics[k];
+			double half;
+
+			if (m->launch_count < first || m->interval != INTERVAL_LAUNCHES ||
+			    !estimate_pool_launches_are_usable(m))
+				continue;
+			half = estimate_pool_half_by_first(m->launches, first,
+							   (double)m->launch_count);
+			m->low = fmin(m->low, m->value * exp(-half));
+			m->high = fmax(m->high, m->value * exp(half));
+		}
 }
 
 /* Launches needed for one metric; 0: unknown, or the metric is exact. */

@@ -13,15 +13,6 @@
 #define STEADY_HALF 0.02 /* wider intervals are too uncertain for a reference */
 #define STEADY_LAUNCHES 3
 
-/* First check that rejects. */
-static const struct verdict_check *add_first_rejecting_check(const struct verdicts *v)
-{
-	for (size_t i = 0; i < v->count; i++)
-		if (v->checks[i].wrong || v->checks[i].verdict == VERDICT_FAIL)
-			return &v->checks[i];
-	return NULL;
-}
-
 /*
  * Judges by the limits of the model only. Comparison with reference GPUs would keep a population
  * from growing.
@@ -32,7 +23,7 @@ static enum status add_refuse_bad_cards(const struct result *results, size_t cou
 	static const struct population empty;
 	struct text errors = TEXT_EMPTY;
 	struct verdicts verdicts = { 0 };
-	const struct verdict_check *bad;
+	const struct verdict_check *bad = NULL;
 	struct limits limits;
 
 	if (judge_limits_of_model(&limits, results[0].devices[0].name, &errors) == STATUS_OK) {
@@ -41,7 +32,9 @@ static enum status add_refuse_bad_cards(const struct result *results, size_t cou
 							     .limits = &limits,
 							     .population = &empty },
 				      &verdicts);
-		bad = add_first_rejecting_check(&verdicts);
+		for (size_t i = 0; i < verdicts.count && !bad; i++)
+			if (verdicts.checks[i].wrong || verdicts.checks[i].verdict == VERDICT_FAIL)
+				bad = &verdicts.checks[i];
 		if (bad)
 			error_set(err, STATUS_USAGE,
 				  "these GPUs cannot be reference GPUs, because [limit %s] fails: "
@@ -104,28 +97,13 @@ static void add_take_card(struct population *p, const struct result *result, siz
 	added->again += there;
 }
 
-static bool add_is_steady(const struct observation *o, const struct metric_value *m)
-{
-	double half = fmax(m->value - m->low, m->high - m->value) / m->value;
-
-	return o->count >= STEADY_LAUNCHES ||
-	       half <= STEADY_HALF; /* A NaN half-width (no interval) fails the comparison. */
-}
-
-static bool add_is_verified(const struct subject *s)
-{
-	for (size_t i = 0; i < s->count; i++)
-		if (!s->cases[i]->verification.done)
-			return false;
-	return true;
-}
-
 static void add_take_metric(struct population *p, const struct result *result,
 			    const struct subject *s, const struct metric_value *m,
 			    struct population_added *added)
 {
 	struct population_key key;
 	struct observation o;
+	bool verified = true;
 
 	if (!m->headline || (strcmp(m->unit, "B/s") != 0 && strcmp(m->unit, "FLOP/s") != 0) ||
 	    !population_key_of(result, s->first, &key))
@@ -135,8 +113,13 @@ static void add_take_metric(struct population *p, const struct result *result,
 		population_key_release(&key);
 		return;
 	}
+	for (size_t i = 0; i < s->count; i++)
+		verified = verified && s->cases[i]->verification.done;
 	o = observation_make(s, m->name, m->unit, 0);
-	if (o.verdict == VERDICT_PASS && add_is_verified(s) && add_is_steady(&o, m)) {
+	/* A NaN half-width (no interval) fails the comparison. */
+	if (o.verdict == VERDICT_PASS && verified &&
+	    (o.count >= STEADY_LAUNCHES ||
+	     fmax(m->value - m->low, m->high - m->value) / m->value <= STEADY_HALF)) {
 		/* A pair of devices counts once, not once per direction. */
 		if (!key.turned)
 			population_set_value(population_enter_figure(p, key.point, key.preheat,

@@ -5,14 +5,6 @@
 
 #include "base/memory.h"
 
-static bool population_key_has_load(const struct case_result *c)
-{
-	for (size_t i = 0; i < c->series_count; i++)
-		if (c->series[i].load)
-			return true;
-	return false;
-}
-
 /*
  * The preheat time before the case. Results of earlier versions lack this setting; "" means that
  * values may depend on load.
@@ -26,7 +18,10 @@ static char *population_key_preheat_of(const struct result *result, const struct
 	free(section);
 	if (*found && strcmp(found, "0s") != 0)
 		return xstrdup(found);
-	return xstrdup(population_key_has_load(c) ? POPULATION_LOAD : "");
+	for (size_t i = 0; i < c->series_count; i++)
+		if (c->series[i].load)
+			return xstrdup(POPULATION_LOAD);
+	return xstrdup("");
 }
 
 const char *population_key_id(const struct device_info *device)
