@@ -299,6 +299,7 @@ static void judge_aspect(const struct aspects *a, const struct about *about,
 		run_findings_set(&sum.reason,
 				 aspect == ASPECT_CONDITION     ? "no sensor or counter was read"
 				 : aspect == ASPECT_CORRECTNESS ? "no result was verified"
+				 : sum.checks                   ? "no check was decided"
 				 : sum.measured                 ? "measured, but no limit covers it"
 								: "not measured");
 	if (is_promised || sum.checks) {

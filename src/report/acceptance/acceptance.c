@@ -378,7 +378,6 @@ static struct tree *acceptance_page_tree(const struct acceptance *a, const struc
 	view_text(page, "host", result_fact(a->result, "hostname"));
 	tree_text(page, "run_page", a->run_page ? a->run_page : "");
 	acceptance_tables_aspects(a, page);
-	acceptance_tables_matrix(a, page);
 	acceptance_checks(a, page);
 	acceptance_charts(a, page);
 	acceptance_checks_limits(a, page);

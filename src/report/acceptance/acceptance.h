@@ -29,7 +29,6 @@ void acceptance_soak(const struct view *view, struct tree *page);
 void acceptance_checks(const struct acceptance *a, struct tree *page);
 void acceptance_checks_limits(const struct acceptance *a, struct tree *page);
 void acceptance_tables_aspects(const struct acceptance *a, struct tree *page);
-void acceptance_tables_matrix(const struct acceptance *a, struct tree *page);
 void acceptance_charts(const struct acceptance *a, struct tree *page);
 /* Members "kind", "symbol" and "word" of a cell. */
 void acceptance_set_words(struct tree *item, const char *kind, const char *symbol,

@@ -1,8 +1,7 @@
 /*
- * Tables with a row per device: a column per aspect, with the worst verdict and the smallest
- * margin; and one per suite, the page's most printed table. Words, not colours alone. With many
- * devices, each column first counts the devices by verdict. Only the worst devices follow, and the
- * others are folded.
+ * The table with a row per device and a column per aspect: the worst verdict and the smallest
+ * margin. Words, not colours alone. With many devices, each column first counts the devices by
+ * verdict. Only the worst devices follow, and the others are folded.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -89,7 +88,7 @@ static char *acceptance_tables_tallies_words(struct tallies *t, size_t first)
 }
 
 /* The row about all devices: in each column the worst words in front. */
-static struct tree *acceptance_tables_fold_row_of_all(const struct tree *rows, const char *detail)
+static struct tree *acceptance_tables_fold_row_of_all(const struct tree *rows)
 {
 	struct tree *all = tree_new(TREE_MAP), *cells;
 	const struct tree *first = tree_member(rows->children[0], "cells");
@@ -115,7 +114,7 @@ static struct tree *acceptance_tables_fold_row_of_all(const struct tree *rows, c
 		tree_textf(cell, "word", "%zu %s", t.items[0].count,
 			   tree_member_text(t.items[0].cell, "word"));
 		tree_text(cell, "aspect", tree_member_text(t.items[0].cell, "aspect"));
-		tree_text_owned(cell, detail, acceptance_tables_tallies_words(&t, 1));
+		tree_text_owned(cell, "detail", acceptance_tables_tallies_words(&t, 1));
 	}
 	return all;
 }
@@ -172,20 +171,18 @@ static void acceptance_tables_fold_rest(struct tree *rows, struct tree *tables)
 }
 
 /*
- * Puts `rows` (a list, taken over) on the page as the list of tables `name`: of many devices with a
- * row about all, and the others but the worst in a second table with the words of its fold. Cells
- * have `detail` next to their word.
+ * Puts `rows` (a list, taken over) on the page as a list of tables: of many devices with a row
+ * about all, and the others but the worst in a second table with the words of its fold.
  */
-static void acceptance_tables_fold(struct tree *page, const char *name, struct tree *rows,
-				   const char *detail)
+static void acceptance_tables_fold(struct tree *page, struct tree *rows)
 {
-	struct tree *tables = tree_list(page, name),
+	struct tree *tables = tree_list(page, "aspect_tables"),
 		    *shown = acceptance_tables_fold_of(tables, xstrdup(""));
 
 	if (rows->count <= MOST_OPEN) {
 		acceptance_tables_fold_move_rows(rows, shown, 0, rows->count);
 	} else {
-		tree_append(shown, acceptance_tables_fold_row_of_all(rows, detail));
+		tree_append(shown, acceptance_tables_fold_row_of_all(rows));
 		acceptance_tables_fold_move_rows(rows, shown, FAILED, MOST_WORST);
 		if (shown->count <= LEAST_WORST)
 			acceptance_tables_fold_move_rows(rows, shown, IN_ORDER + 1,
@@ -200,8 +197,10 @@ struct tree *acceptance_tables_add_aspect(const struct aspect_judgement *a, enum
 					  struct tree *cells)
 {
 	struct tree *cell = tree_item(cells);
+	bool open = a && a->checks &&
+		    (a->verdict == VERDICT_INCONCLUSIVE || a->verdict == VERDICT_ERROR);
 
-	if (a && a->judged)
+	if (open || (a && a->judged))
 		acceptance_set_verdict(cell, a->verdict);
 	else if (a && a->promised)
 		acceptance_set_words(cell, "error", "?", "not judged");
@@ -243,169 +242,6 @@ void acceptance_tables_aspects(const struct acceptance *a, struct tree *page)
 										 (enum aspect)k),
 							   (enum aspect)k, cells);
 	}
-	acceptance_tables_fold(page, "aspect_tables", rows, "detail");
+	acceptance_tables_fold(page, rows);
 	tree_flag(page, "has_aspects", v->device_count != 0);
-}
-
-/* Outcomes on one device: of a suite, of what is of no case, or of everything. */
-struct device_cell {
-	size_t counts[VERDICT_COUNT];
-	size_t missing; /* of the skipped, those that no limit allows */
-	size_t checks, cases, ran, errors;
-};
-
-struct verdict_matrix {
-	const struct result *result;
-	const char **suites; /* in order of appearance; then come CONDITION and ALL */
-	size_t suite_count;
-	struct text_index devices;
-	struct device_cell *cells; /* device x column */
-};
-
-#define CONDITION(m) ((m)->suite_count)
-#define ALL(m) ((m)->suite_count + 1)
-
-static struct device_cell *acceptance_tables_matrix_cell(const struct verdict_matrix *m,
-							 size_t device, size_t column)
-{
-	return &m->cells[device * (m->suite_count + 2) + column];
-}
-
-/* Its column; CONDITION for a suite without cases. */
-static size_t acceptance_tables_matrix_suite(const struct verdict_matrix *m, const char *suite)
-{
-	size_t s = 0;
-
-	while (s < m->suite_count && strcmp(m->suites[s], suite) != 0)
-		s++;
-	return s;
-}
-
-static void acceptance_tables_matrix_count_check(const struct verdict_matrix *m,
-						 const struct verdict_check *c)
-{
-	size_t suite = acceptance_tables_matrix_suite(m, c->suite);
-	char *devices = xstrdup(c->devices), *rest = devices, *id;
-
-	while ((id = strsep(&rest, ","))) {
-		size_t device = text_index_find(&m->devices, id, "");
-		const size_t columns[] = { suite, CONDITION(m), ALL(m) };
-
-		for (size_t k = 0; device != SIZE_MAX && k < ARRAY_SIZE(columns); k++) {
-			struct device_cell *cell =
-				acceptance_tables_matrix_cell(m, device, columns[k]);
-
-			if (k == 0 ? suite == CONDITION(m) : k == 1 && *c->case_id)
-				continue;
-			cell->counts[c->verdict]++;
-			cell->missing += k < 2 && c->verdict == VERDICT_SKIP && !c->accepted;
-			cell->checks++;
-		}
-	}
-	free(devices);
-}
-
-static void acceptance_tables_matrix_count_case(const struct verdict_matrix *m,
-						const struct case_result *c)
-{
-	for (size_t d = 0; d < c->device_count; d++) {
-		size_t device = text_index_find(&m->devices, view_string(c->devices[d]), "");
-		struct device_cell *cell;
-
-		if (device == SIZE_MAX)
-			continue;
-		cell = acceptance_tables_matrix_cell(
-			m, device, acceptance_tables_matrix_suite(m, view_string(c->suite)));
-		cell->cases++;
-		cell->ran += c->status != CASE_SKIPPED;
-		cell->errors += c->status == CASE_ERROR;
-	}
-}
-
-/* The worst first. */
-static enum verdict acceptance_tables_matrix_worst_verdict(const struct device_cell *cell)
-{
-	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE,
-					      VERDICT_WARN, VERDICT_PASS,  VERDICT_SKIP };
-
-	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		if (order[i] == VERDICT_WARN && cell->missing)
-			return VERDICT_SKIP;
-		if (cell->counts[order[i]])
-			return order[i];
-	}
-	return VERDICT_SKIP;
-}
-
-/* "12 of 12": how many checks have the word. */
-static void acceptance_tables_matrix_add_cell(const struct device_cell *cell, bool health,
-					      struct tree *list)
-{
-	struct tree *item = tree_item(list);
-	enum verdict worst = acceptance_tables_matrix_worst_verdict(cell);
-
-	if (cell->checks) {
-		acceptance_set_verdict(item, worst);
-		tree_textf(item, "count",
-			   worst == VERDICT_SKIP || !cell->counts[VERDICT_SKIP]
-				   ? "%zu of %zu"
-				   : "%zu of %zu, %zu skipped",
-			   cell->counts[worst], cell->checks, cell->counts[VERDICT_SKIP]);
-	} else if (cell->errors) {
-		acceptance_set_words(item, "error", "!", "error");
-		tree_textf(item, "count", "%zu of %zu, no limit", cell->errors, cell->cases);
-	} else if (cell->ran) {
-		acceptance_set_words(item, "none", "·", "no limit");
-		tree_textf(item, "count", "%zu measured", cell->ran);
-	} else {
-		acceptance_set_words(item, health ? "none" : "skipped", health ? "·" : "○",
-				     health ? "nothing found" : "not run");
-		tree_text(item, "count", "");
-	}
-}
-
-void acceptance_tables_matrix(const struct acceptance *a, struct tree *page)
-{
-	const struct result *r = a->result;
-	struct tree *columns = tree_list(page, "matrix_columns"), *rows = tree_new(TREE_LIST);
-	struct verdict_matrix m = { .result = r };
-
-	m.suites = xcalloc(r->case_count + 1, sizeof(*m.suites));
-	for (size_t i = 0; i < r->case_count; i++)
-		if (acceptance_tables_matrix_suite(&m, view_string(r->cases[i].suite)) ==
-		    m.suite_count)
-			m.suites[m.suite_count++] = view_string(r->cases[i].suite);
-	m.cells = xcalloc(r->device_count * (m.suite_count + 2) + 1, sizeof(*m.cells));
-	for (size_t i = 0; i < r->device_count; i++)
-		*text_index_at(&m.devices, r->devices[i].id, "") = i;
-	for (size_t i = 0; i < r->judgement->count; i++)
-		acceptance_tables_matrix_count_check(&m, &r->judgement->checks[i]);
-	for (size_t i = 0; i < r->case_count; i++)
-		acceptance_tables_matrix_count_case(&m, &r->cases[i]);
-	for (size_t s = 0; s < m.suite_count; s++)
-		tree_item_text(columns, m.suites[s]);
-	tree_item_text(columns, "condition");
-	for (size_t i = 0; i < r->device_count; i++) {
-		const struct device_info *d = &m.result->devices[i];
-		const struct device_cell *all = acceptance_tables_matrix_cell(&m, i, ALL(&m));
-		struct tree *row = tree_item(rows), *cells;
-
-		view_text(row, "device", d->id);
-		view_text(row, "model", view_device_name(d->name).text);
-		view_text(row, "uuid", d->uuid);
-		view_text(row, "serial", d->serial);
-		view_text(row, "pci", d->pci);
-		tree_text(row, "kind",
-			  all->checks ? acceptance_kind(acceptance_tables_matrix_worst_verdict(all))
-				      : "none");
-		cells = tree_list(row, "cells");
-		for (size_t s = 0; s <= CONDITION(&m); s++)
-			acceptance_tables_matrix_add_cell(acceptance_tables_matrix_cell(&m, i, s),
-							  s == CONDITION(&m), cells);
-	}
-	acceptance_tables_fold(page, "matrix_tables", rows, "count");
-	tree_flag(page, "has_matrix", r->device_count != 0);
-	text_index_release(&m.devices);
-	free(m.suites);
-	free(m.cells);
 }

@@ -38,14 +38,6 @@ size_t figure_thin_merge_devices(struct case_selection *selection);
 /* The values of all devices of the case, sorted; the caller frees. */
 double *figure_thin_device_values(const struct case_selection *selection,
 				  const struct selected_case *selected, size_t *count);
-/*
- * Chooses, by pairs of one `size` on the axis (NULL: none), the node with the worst pair and the
- * middle one of the others: borrowed names. Returns how many nodes there are; pairs between nodes
- * count as one.
- */
-size_t figure_thin_choose_nodes(const struct case_selection *selection, const char *axis,
-				double size, const char *chosen[2]);
-
 /* Appends names, as in struct figure, that the NULL-terminated list lacks. */
 void figure_fill_name_list_add(const char **names, const char *name);
 

@@ -1,6 +1,6 @@
 /*
  * Charts of a run with several devices: identical ones are one bar or line, the middle one, with a
- * dot for each or their range. Of many nodes a few have maps.
+ * dot for each or their range.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -201,58 +201,4 @@ size_t figure_thin_merge_devices(struct case_selection *selection)
 	free(members);
 	free(kept);
 	return most > 1 ? most : 0;
-}
-
-/* The pairs of one node. */
-struct node_pairs {
-	const char *node;
-	double worst, sum; /* of how much better than 0, where higher is better */
-	size_t count;
-};
-
-static int thin_by_mean(const void *a, const void *b)
-{
-	const struct node_pairs *p = a, *q = b;
-	double x = p->sum / (double)p->count, y = q->sum / (double)q->count;
-
-	return (x > y) - (x < y);
-}
-
-size_t figure_thin_choose_nodes(const struct case_selection *selection, const char *axis,
-				double size, const char *chosen[2])
-{
-	struct node_pairs *nodes = NULL, *worst = NULL;
-	size_t count = 0, capacity = 0, at = 0;
-
-	for (size_t i = 0; i < selection->count; i++) {
-		const struct selected_case *selected = &selection->items[i];
-		const struct case_parameter *x = axis ? case_parameter(selected->c, axis) : NULL;
-		const char *node = view_string(selected->c->node);
-		double value = selected->m->better == BETTER_LOWER ? -selected->m->value
-								   : selected->m->value;
-
-		if (x && x->number != size)
-			continue;
-		if (at == count || strcmp(nodes[at].node, node) != 0)
-			for (at = 0; at < count && strcmp(nodes[at].node, node) != 0;)
-				at++;
-		if (at == count) {
-			ARRAY_GROW(nodes, count, capacity);
-			nodes[count++] = (struct node_pairs){ .node = node, .worst = value };
-		}
-		nodes[at].worst = fmin(nodes[at].worst, value);
-		nodes[at].sum += value;
-		nodes[at].count++;
-	}
-	if (count)
-		qsort(nodes, count, sizeof(*nodes), thin_by_mean);
-	for (size_t i = 0; i < count; i++)
-		worst = !worst || nodes[i].worst < worst->worst ? &nodes[i] : worst;
-	chosen[0] = worst ? worst->node : NULL;
-	if (count < 2)
-		chosen[1] = NULL;
-	else
-		chosen[1] = nodes[count / 2 - (worst == &nodes[count / 2])].node;
-	free(nodes);
-	return count;
 }

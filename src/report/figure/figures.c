@@ -213,14 +213,17 @@ static struct figure figure_for_selection(const struct figure *all,
 	return f;
 }
 
-/* Two devices need no map: two bars show the same. */
+/* Two devices need no map: two bars show the same. Pairs of many nodes have the page of nodes. */
 static bool figures_has_map(const struct case_selection *selection)
 {
 	const char *first[2] = { NULL };
+	bool more = false;
 
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct case_result *c = selection->items[i].c;
 
+		if (strcmp(view_string(c->node), view_string(selection->items[0].c->node)) != 0)
+			return false;
 		for (size_t d = 0; d < 2; d++) {
 			const char *device = view_string(c->devices[d]);
 
@@ -229,10 +232,10 @@ static bool figures_has_map(const struct case_selection *selection)
 			else if (!first[1] || strcmp(first[1], device) == 0)
 				first[1] = device;
 			else
-				return true;
+				more = true;
 		}
 	}
-	return false;
+	return more;
 }
 
 /* True if a map of the same metric shows all that these bars would: one size of each pair. */
@@ -328,36 +331,6 @@ static void figures_draw_facet(const struct figure *all, const struct case_selec
 	chart_release(&chart);
 }
 
-/* A map for one node: of many, those with the worst pair and the middle one. */
-static void figures_draw_node_maps(const struct figure *f, const struct case_selection *selection,
-				   const char *facet, const struct extent *range)
-{
-	size_t *place = xcalloc(selection->count + 1, sizeof(*place));
-	const char *chosen[2];
-	double size = figures_end_of_axis(selection, f->axis, true);
-	size_t nodes = figure_thin_choose_nodes(selection, f->axis, size, chosen);
-
-	if (nodes < 2)
-		figures_draw_facet(f, selection, facet, range);
-	for (size_t n = 0; n < 2 && nodes > 1; n++) {
-		struct case_selection own;
-		char *name = xasprintf("%s%s%s (%s of %zu nodes)", facet, *facet ? ", " : "",
-				       *chosen[n] ? chosen[n] : "between nodes",
-				       n == 0      ? "worst pair"
-				       : nodes > 2 ? "middle"
-						   : "other",
-				       nodes);
-
-		for (size_t i = 0; i < selection->count; i++)
-			place[i] = strcmp(view_string(selection->items[i].c->node), chosen[n]) == 0;
-		case_selection_numbered(&own, selection, place, 1);
-		figures_draw_facet(f, &own, name, range);
-		case_selection_release(&own);
-		free(name);
-	}
-	free(place);
-}
-
 /* The maps of one facet share their colours. */
 static void figures_draw_maps(const struct figure *f, const struct case_selection *selection,
 			      const char *facet)
@@ -372,7 +345,7 @@ static void figures_draw_maps(const struct figure *f, const struct case_selectio
 		if (!x || x->number == size)
 			scale_extent_add(&range, selection->items[i].m->value);
 	}
-	figures_draw_node_maps(f, selection, facet, &range);
+	figures_draw_facet(f, selection, facet, &range);
 }
 
 /*

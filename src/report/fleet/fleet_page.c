@@ -15,67 +15,6 @@
 #include "report/template/template.h"
 #include "report/view/presented.h"
 
-/* Cost of a run on several nodes: time, node hours and device hours by phase. */
-
-#define HOUR 3600.0
-
-/* Seconds of each device in cases; devices that measure at the same time count each. */
-static double fleet_page_cost_seconds_in_cases(const struct result *r)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < r->case_count; i++)
-		if (isfinite(r->cases[i].seconds))
-			sum += r->cases[i].seconds * (double)r->cases[i].device_count;
-	return sum;
-}
-
-static struct formatted fleet_page_cost_hours(double seconds)
-{
-	double hours = seconds / HOUR;
-
-	if (hours >= 1000)
-		return format_count(round(hours));
-	return format_text(hours >= 10 ? "%.1f" : hours >= 0.005 ? "%.2f" : "< 0.01", hours);
-}
-
-static void fleet_page_cost(const struct result *r, struct tree *page)
-{
-	struct tree *list = tree_list(page, "phases");
-	double devices = r->seconds * (double)r->device_count,
-	       cases = fleet_page_cost_seconds_in_cases(r);
-	const struct formatted time = format_seconds(r->seconds),
-			       nodes = fleet_page_cost_hours(r->seconds * (double)r->node_count),
-			       held = fleet_page_cost_hours(devices);
-
-	for (size_t i = 0; i < r->phase_count; i++) {
-		struct tree *map = tree_item(list);
-
-		view_text(map, "phase", r->phases[i].name);
-		tree_text(map, "time", format_seconds(r->phases[i].seconds).text);
-		tree_text(map, "share", format_percent(r->phases[i].seconds / r->seconds).text);
-		tree_text(map, "node_hours",
-			  fleet_page_cost_hours(r->phases[i].seconds * (double)r->node_count).text);
-		tree_text(
-			map, "device_hours",
-			fleet_page_cost_hours(r->phases[i].seconds * (double)r->device_count).text);
-	}
-	if (cases > 0 && cases <= devices)
-		tree_textf(page, "cost",
-			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours. The "
-			   "devices spent %s of them in cases. The rest is start, tests before and "
-			   "after the "
-			   "run, and waiting for the slowest node. A lost node counts until the "
-			   "end of the run.",
-			   time.text, r->node_count, nodes.text, r->device_count, held.text,
-			   format_percent(cases / devices).text);
-	else
-		tree_textf(page, "cost",
-			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours. "
-			   "A lost node counts until the end of the run.",
-			   time.text, r->node_count, nodes.text, r->device_count, held.text);
-}
-
 static void fleet_page_set_answer(const struct fleet_page *fleet, struct tree *page)
 {
 	const struct verdicts *v = fleet->result->judgement;
@@ -225,9 +164,7 @@ static struct tree *fleet_page_tree(const struct fleet_page *fleet, const char *
 	fleet_nodes_show(&nodes, r, page);
 	view_text_owned(page, "title", fleet_page_title(fleet, &nodes, own_title));
 	fleet_pairs(&nodes, r, page);
-	fleet_scaling(&nodes, r, page);
 	fleet_nodes_release(&nodes);
-	fleet_page_cost(r, page);
 	view_environment(&view, page);
 	return page;
 }

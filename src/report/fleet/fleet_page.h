@@ -52,7 +52,7 @@ struct fleet_nodes {
 	struct fleet_device_verdict *gpus;      /* of all nodes */
 };
 
-/* Parts: fleet_nodes.c, fleet_figures.c, fleet_pairs.c, fleet_scaling.c, fleet_cost.c */
+/* Parts: fleet_nodes.c, fleet_figures.c, fleet_pairs.c */
 struct tree;
 void fleet_nodes_collect(struct fleet_nodes *nodes, const struct result *result);
 void fleet_nodes_release(struct fleet_nodes *nodes);
@@ -72,12 +72,7 @@ void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *resu
 /* The node whose name are the `length` characters at `name`; NULL: none. */
 struct fleet_node *fleet_node_find(const struct fleet_nodes *nodes, const char *name,
 				   size_t length);
-/*
- * Maps of pairs of nodes: the worst of a pair's figures as a share of the median of all pairs; and
- * the best of each node's figures on each rail.
- */
+/* Maps of pairs of nodes: the worst of a pair's figures as a share of the median of all pairs. */
 void fleet_pairs(const struct fleet_nodes *nodes, const struct result *result, struct tree *page);
-/* Headline figures over the number of nodes that work together. */
-void fleet_scaling(const struct fleet_nodes *nodes, const struct result *result, struct tree *page);
 
 #endif

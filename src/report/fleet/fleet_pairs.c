@@ -15,15 +15,13 @@
 
 #define MOST_SINGLE 128 /* nodes with a row each; above, rows are bins */
 #define BINS 64
-#define MOST_APART 8 /* nodes with a row of their own in addition to bins, the worst */
-#define MOST_RAIL_ROWS 16
+#define MOST_APART 8  /* nodes with a row of their own in addition to bins, the worst */
 #define BAD_SHARE 0.9 /* counted in the sentence, and apart from its bin */
 
 struct pair_edge {
 	const struct case_result *c;
 	size_t nodes[2]; /* indices into the result's nodes */
 	size_t point;
-	int64_t rail; /* -1: none */
 	double share; /* of the median; 1 is usual, less is worse; 0: it did not end */
 };
 
@@ -95,14 +93,11 @@ static void fleet_pairs_edges_collect(struct edges *e, const struct fleet_nodes 
 	for (size_t i = 0; i < r->case_count; i++) {
 		const struct case_result *c = &r->cases[i];
 		const struct metric_value *m = c->status == CASE_OK ? view_headline(c) : NULL;
-		double rail;
 		struct pair_edge edge = { .c = c };
 
 		if (strcmp(c->suite, suite) != 0 || !round || !case_parameter(c, round) ||
 		    c->status == CASE_SKIPPED || !fleet_pairs_nodes_of_case(nodes, c, edge.nodes))
 			continue;
-		rail = presented_role_number(e->view, c, ROLE_RAIL);
-		edge.rail = isnan(rail) ? -1 : (int64_t)rail;
 		edge.point = fleet_pairs_point_of(e, c, round);
 		if (m && !e->metrics[edge.point]) {
 			e->metrics[edge.point] = m->name;
@@ -262,22 +257,6 @@ static char *fleet_pairs_sentence(const struct edges *e, const char *metric,
 			 e->points[worst->point]);
 }
 
-static void fleet_pairs_begin_chart(struct chart *chart, const char *id, size_t number, char *title,
-				    const char *shows, const char *unit_name)
-{
-	chart_init(chart, CHART_HEATMAP);
-	chart->id = xasprintf("%s-%zu", id, number);
-	chart->title = title;
-	format_capital(chart->title);
-	chart->shows = xstrdup(shows);
-	chart->y_name = xstrdup(unit_name);
-	chart->y_unit = xstrdup("1");
-	chart->better = BETTER_HIGHER;
-	chart->together = true;
-	/* Maps of one page have the same colours, from nothing to the median. */
-	chart->range = (struct extent){ 0, 100 };
-}
-
 /* In the order of the nodes; of bins those apart first. */
 static void fleet_pairs_add_rows(struct chart *chart, const struct pairs_rows *rows,
 				 const struct fleet_nodes *nodes)
@@ -299,11 +278,18 @@ static void fleet_pairs_draw(const struct edges *e, const char *metric,
 
 	fleet_pairs_name_rows(&rows, nodes, best);
 	name = presented_metric_title(e->view, metric);
-	fleet_pairs_begin_chart(&chart, "pair-map", charts->count + 1,
-				xasprintf("%s by pair of nodes", name.text),
-				"Each cell shows the worst measurement of a pair of nodes / the "
-				"median of all pairs at the same point.",
-				"share of the median");
+	chart_init(&chart, CHART_HEATMAP);
+	chart.id = xasprintf("pair-map-%zu", charts->count + 1);
+	chart.title = xasprintf("%s by pair of nodes", name.text);
+	format_capital(chart.title);
+	chart.shows = xstrdup("Each cell shows the worst measurement of a pair of nodes / the "
+			      "median of all pairs at the same point.");
+	chart.y_name = xstrdup("share of the median");
+	chart.y_unit = xstrdup("1");
+	chart.better = BETTER_HIGHER;
+	chart.together = true;
+	/* Maps of one page have the same colours, from nothing to the median. */
+	chart.range = (struct extent){ 0, 100 };
 	chart.finding = fleet_pairs_sentence(e, metric, nodes);
 	if (rows.binned) {
 		free(chart.note);
@@ -329,118 +315,6 @@ static void fleet_pairs_draw(const struct edges *e, const char *metric,
 	fleet_pairs_release_rows(&rows, nodes->count);
 }
 
-struct by_share {
-	size_t node;
-	double share;
-};
-
-static int fleet_pairs_worst_first(const void *a, const void *b)
-{
-	const struct by_share *p = a, *q = b;
-
-	return p->share != q->share ? (p->share > q->share) - (p->share < q->share)
-				    : (p->node > q->node) - (p->node < q->node);
-}
-
-/* The best of the node's pairs on the rail; NaN: none. */
-static double fleet_pairs_best_on(const struct edges *e, const char *metric, size_t node,
-				  int64_t rail)
-{
-	double best = NAN;
-
-	for (size_t i = 0; i < e->count; i++) {
-		const struct pair_edge *edge = &e->items[i];
-
-		if (edge->rail == rail && fleet_pairs_is_about(e, edge, metric) &&
-		    (edge->nodes[0] == node || edge->nodes[1] == node))
-			best = fmax(best, edge->share);
-	}
-	return best;
-}
-
-static int64_t fleet_pairs_last_rail(const struct edges *e, const char *metric)
-{
-	int64_t last = -1;
-
-	for (size_t i = 0; i < e->count; i++)
-		if (fleet_pairs_is_about(e, &e->items[i], metric) && e->items[i].rail > last)
-			last = e->items[i].rail;
-	return last;
-}
-
-/* Nodes with the worst rails, the worst first. */
-static size_t fleet_pairs_rank_nodes(const struct edges *e, const char *metric, size_t nodes,
-				     int64_t rails, struct by_share *out)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < e->count; i++) {
-		const struct pair_edge *edge = &e->items[i];
-
-		for (int end = 0;
-		     end < 2 && edge->rail >= 0 && fleet_pairs_is_about(e, edge, metric); end++)
-			out[edge->nodes[end]].share = 1;
-	}
-	for (size_t node = 0; node < nodes; node++) {
-		struct by_share ranked = { node, INFINITY };
-
-		if (!(out[node].share > 0))
-			continue;
-		for (int64_t rail = 0; rail <= rails; rail++)
-			ranked.share =
-				fmin(ranked.share, fleet_pairs_best_on(e, metric, node, rail));
-		out[count++] = ranked;
-	}
-	qsort(out, count, sizeof(*out), fleet_pairs_worst_first);
-	return count;
-}
-
-static void fleet_pairs_draw_rails(const struct edges *e, const char *metric,
-				   const struct fleet_nodes *nodes, struct tree *charts)
-{
-	int64_t rails = fleet_pairs_last_rail(e, metric);
-	struct by_share *order = xcalloc(nodes->count + 1, sizeof(*order));
-	size_t count =
-		rails > 0 ? fleet_pairs_rank_nodes(e, metric, nodes->count, rails, order) : 0;
-	size_t shown = count < MOST_RAIL_ROWS ? count : MOST_RAIL_ROWS;
-	char column[32];
-	struct formatted name;
-	struct chart chart;
-
-	name = presented_metric_title(e->view, metric);
-	fleet_pairs_begin_chart(&chart, "rail-map", charts->count + 1,
-				xasprintf("%s by rail", name.text),
-				"Best measurement of each node on each rail / the median of all "
-				"pairs. A low cell points to the node's own rail, not to its "
-				"partner's.",
-				"share of the median");
-	if (count > shown) {
-		free(chart.note);
-		chart.note =
-			xasprintf("Shows the %zu of %zu nodes with the worst rails.", shown, count);
-	}
-	for (size_t i = 0; i < shown; i++)
-		for (int64_t rail = 0; rail <= rails; rail++) {
-			double share = fleet_pairs_best_on(e, metric, order[i].node, rail);
-
-			snprintf(column, sizeof(column), "rail %lld", (long long)rail);
-			if (!isnan(share))
-				fleet_pairs_heatmap_put_worst(
-					&chart, nodes->items[order[i].node].node->name, column,
-					share);
-		}
-	if (shown) {
-		chart.finding =
-			xasprintf("The lowest value belongs to a rail of %s, with %.0f %% of the "
-				  "median.",
-				  nodes->items[order[0].node].node->name, 100 * order[0].share);
-		chart_in_percent(&chart);
-		chart_draw(&chart, charts);
-	}
-	chart_release(&chart);
-	free(order);
-}
-
 static void fleet_pairs_show_suite(const struct view *view, const struct fleet_nodes *nodes,
 				   const struct result *r, const char *suite, struct tree *charts)
 {
@@ -458,7 +332,6 @@ static void fleet_pairs_show_suite(const struct view *view, const struct fleet_n
 			continue;
 		best = fleet_pairs_best_shares(&e, e.metrics[p], nodes->count);
 		fleet_pairs_draw(&e, e.metrics[p], nodes, best, charts);
-		fleet_pairs_draw_rails(&e, e.metrics[p], nodes, charts);
 		free(best);
 	}
 	fleet_pairs_edges_release(&e);
