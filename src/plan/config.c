@@ -35,31 +35,21 @@ void config_release(struct config *config)
 	memset(config, 0, sizeof(*config));
 }
 
-static bool config_override_is_suite(const struct document *d, const char *name, size_t length)
-{
-	char *word = xstrndup(name, length);
-	bool found = schema_named(d->suites, word) != NULL;
-
-	for (size_t i = 0; i < d->section_count && !found; i++)
-		found = strcmp(d->sections[i].kind, "suite") == 0 &&
-			strcmp(d->sections[i].name, word) == 0;
-	free(word);
-	return found;
-}
-
 /* "transfer:label" or "transfer" in the form of a section header: "suite transfer label". */
 static char *config_header_of(const struct document *d, const char *section)
 {
 	bool whole = text_starts_with(section, "suite ") || text_starts_with(section, "limit ") ||
 		     text_starts_with(section, "limit:");
-	char *header;
+	char *word = xstrndup(section, strcspn(section, ":")), *header;
+	bool suite = schema_named(d->suites, word) != NULL;
 
+	for (size_t i = 0; i < d->section_count && !suite; i++)
+		suite = strcmp(d->sections[i].kind, "suite") == 0 &&
+			strcmp(d->sections[i].name, word) == 0;
+	free(word);
 	/* For an unknown section that resembles no known one, lists the suites. */
-	if (!whole && (config_override_is_suite(d, section, strcspn(section, ":")) ||
-		       !text_nearest(section, section_kinds)))
-		header = xasprintf("suite %s", section);
-	else
-		header = xstrdup(section);
+	suite = suite || !text_nearest(section, section_kinds);
+	header = xasprintf("%s%s", !whole && suite ? "suite " : "", section);
 	for (char *p = header; *p; p++)
 		if (*p == ':')
 			*p = ' ';
@@ -94,61 +84,41 @@ static void config_override_apply(struct document *d, struct ini_place place, co
 				 plan_header_title(kind, name, label).text);
 }
 
-static char *config_override_trim(char *s)
-{
-	char *end = s + strlen(s);
-
-	while (end > s && strchr(" \t", end[-1]))
-		*--end = '\0';
-	return s + strspn(s, " \t");
-}
-
-static void config_override_section(struct document *d, struct ini_place place, char *left,
-				    const char *value)
-{
-	char *dot = strrchr(left, '.'), *kind, *name, *label, *header;
-
-	if (!dot || dot == left || !dot[1]) {
-		document_problem(d, place, "write --set section.key=value");
-		return;
-	}
-	*dot = '\0';
-	header = config_header_of(d, config_override_trim(left));
-	if (plan_header_parse(d, place, header, &kind, &name, &label)) {
-		config_override_apply(d, place, kind, name, label,
-				      document_key(d, kind, config_override_trim(dot + 1), place),
-				      value);
-		free(kind);
-		free(name);
-		free(label);
-	}
-	free(header);
-}
-
 /* Applies one `--set section.key=value`, after reading. */
 static void config_document_override(struct document *d, const char *text)
 {
 	struct error err = ERROR_NONE;
 	struct ini_place place = { 0, 0 };
-	const char *equals = strchr(text, '=');
+	size_t length = strcspn(text, "=");
 	char *shown = xasprintf("--set %.200s%s", text, strlen(text) > 200 ? "..." : "");
-	char *value;
+	char *left = text_trimmed(text, length), *dot = strrchr(left, '.');
+	char *kind, *name, *label, *section = NULL, *header = NULL, *value = NULL;
 
 	text_mend(shown);
 	place.file = document_add_file(d, shown);
 	d->files[place.file].command_line = true;
 	free(shown);
-	value = equals ? document_read_replace_variables(equals + 1, true, &err) : NULL;
-	if (!equals)
-		document_problem(d, place, "write --set section.key=value");
-	else if (!value)
+	if (text[length])
+		value = document_read_replace_variables(text + length + 1, true, &err);
+	if (text[length] && !value) {
 		document_problem(d, place, "%s", err.message);
-	if (value) {
-		char *left = xstrndup(text, (size_t)(equals - text));
-
-		config_override_section(d, place, left, value);
-		free(left);
+	} else if (!value || !dot || dot == left || !dot[1]) {
+		document_problem(d, place, "write --set section.key=value");
+	} else {
+		section = text_trimmed(left, (size_t)(dot - left));
+		header = config_header_of(d, section);
+		dot += 1 + strspn(dot + 1, " \t");
 	}
+	if (header && plan_header_parse(d, place, header, &kind, &name, &label)) {
+		config_override_apply(d, place, kind, name, label,
+				      document_key(d, kind, dot, place), value);
+		free(kind);
+		free(name);
+		free(label);
+	}
+	free(section);
+	free(header);
+	free(left);
 	free(value);
 }
 
@@ -272,9 +242,10 @@ const char *section_text(const struct section *section, const char *key)
 	return section_setting(section, key)->values[0].text;
 }
 
-/* Writes one section of the effective config as INI text. */
+/* Writes one section of the effective config as INI text, after an empty line unless it is first. */
 static void config_write_section(const struct section *section, int with_origin, struct text *out)
 {
+	text_add(out, out->length ? "\n" : "");
 	text_add(out, plan_header_title(section->kind, section->name, section->label).text);
 	if (with_origin)
 		text_addf(out, " ; %s", section->origin);
@@ -295,21 +266,13 @@ static void config_write_section(const struct section *section, int with_origin,
 
 void config_write(const struct config *config, int with_origin, struct text *out)
 {
-	for (size_t i = 0; i < config->count; i++) {
-		text_add(out, i ? "\n" : "");
+	for (size_t i = 0; i < config->count; i++)
 		config_write_section(&config->sections[i], with_origin, out);
-	}
 }
 
 void config_write_kind(const struct config *config, const char *kind, struct text *out)
 {
-	const char *separator = "";
-
-	for (size_t i = 0; i < config->count; i++) {
-		if (strcmp(config->sections[i].kind, kind) != 0)
-			continue;
-		text_add(out, separator);
-		config_write_section(&config->sections[i], 0, out);
-		separator = "\n";
-	}
+	for (size_t i = 0; i < config->count; i++)
+		if (strcmp(config->sections[i].kind, kind) == 0)
+			config_write_section(&config->sections[i], 0, out);
 }

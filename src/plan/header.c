@@ -44,24 +44,16 @@ static size_t plan_header_split_words(const char *s, char **words, size_t max)
 	}
 }
 
-/* Valid characters for suite names, which are prefixes of metric and case names. */
-static bool plan_header_is_suite_name(const char *name)
-{
-	if (!islower((unsigned char)*name))
-		return false;
-	while (islower((unsigned char)*name) || isdigit((unsigned char)*name) || *name == '_')
-		name++;
-	return !*name;
-}
-
 /*
  * A built-in suite, or one of a section. While the document is being read, a library may still
  * define any suite.
  */
 static bool plan_header_is_known(const struct document *d, const char *name)
 {
-	bool known =
-		schema_named(d->suites, name) || (d->reading && plan_header_is_suite_name(name));
+	/* Valid characters for suite names, which are prefixes of metric and case names. */
+	size_t valid = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+	bool known = schema_named(d->suites, name) ||
+		     (d->reading && islower((unsigned char)*name) && !name[valid]);
 
 	for (size_t i = 0; i < d->section_count && !known; i++)
 		known = strcmp(d->sections[i].kind, "suite") == 0 &&
@@ -72,17 +64,12 @@ static bool plan_header_is_known(const struct document *d, const char *name)
 void plan_header_document_unknown_suite(struct document *d, struct ini_place place,
 					const char *header, const char *name)
 {
-	const char *names[64];
 	struct text list = TEXT_EMPTY;
-	size_t n = 0;
 
-	for (; d->suites[n] && n + 1 < ARRAY_SIZE(names); n++) {
-		names[n] = d->suites[n]->name;
-		text_addf(&list, "%s%s", n ? ", " : "", names[n]);
-	}
-	names[n] = NULL;
+	for (const struct suite *const *s = d->suites; *s; s++)
+		hint_add(&list, (*s)->name);
 	document_problem(d, place, "[%s]: unknown suite '%s'%s; suites: %s", header, name,
-			 hint_for(name, names).text, list.data ? list.data : "none");
+			 hint_in(name, &list).text, list.data ? list.data : "none");
 	text_release(&list);
 }
 
@@ -151,37 +138,28 @@ static bool plan_header_name_fits(struct document *d, struct ini_place place, co
 static bool plan_header_words_fit(struct document *d, struct ini_place place, const char *header,
 				  char **words, size_t count)
 {
-	if (d->kinds) {
-		const struct section_kind *k = d->kinds;
-		struct text list = TEXT_EMPTY;
+	const struct section_kind *k = d->kinds ? d->kinds : config_kinds;
+	struct text list = TEXT_EMPTY;
 
-		/* In a file that is not a config. */
-		for (; k->name && (!count || strcmp(k->name, words[0]) != 0); k++)
-			text_addf(&list, "%s[%s%s]", list.length ? ", " : "", k->name,
-				  k->named ? " NAME" : "");
-		if (!k->name)
-			document_problem(d, place, "[%s] is not a section; sections: %s", header,
-					 list.data);
-		else if (!k->named && count > 1)
-			document_problem(d, place, "[%s]: section [%s] takes no name", header,
-					 words[0]);
-		text_release(&list);
-		return k->name && (k->named ? plan_header_name_fits(d, place, header, words, count)
-					    : count == 1);
-	}
-	if (count == 0)
-		document_problem(d, place, "[] lacks a section name; sections: %s", allowed_kinds);
-	else if (strcmp(words[0], "suite") == 0)
+	for (; k->name && (!count || strcmp(k->name, words[0]) != 0); k++)
+		text_addf(&list, "%s[%s%s]", list.length ? ", " : "", k->name,
+			  k->named ? " NAME" : "");
+	if (!k->name && d->kinds)
+		document_problem(d, place, "[%s] is not a section; sections: %s", header,
+				 list.data);
+	text_release(&list);
+	if (k->name && !d->kinds && strcmp(k->name, "suite") == 0)
 		return plan_header_suite_fits(d, place, header, words, count);
-	else if (strcmp(words[0], "limit") == 0)
+	if (k->name && k->named)
 		return plan_header_name_fits(d, place, header, words, count);
-	else if (strcmp(words[0], "run") && strcmp(words[0], "defaults") &&
-		 strcmp(words[0], "report") && strcmp(words[0], "fleet"))
+	if (!k->name && !d->kinds && count == 0)
+		document_problem(d, place, "[] lacks a section name; sections: %s", allowed_kinds);
+	else if (!k->name && !d->kinds)
 		plan_header_unknown_kind(d, place, header, words[0]);
-	else if (count > 1)
+	else if (k->name && count > 1)
 		document_problem(d, place, "[%s]: section [%s] takes no name", header, words[0]);
 	else
-		return true;
+		return k->name != NULL;
 	return false;
 }
 

@@ -74,77 +74,52 @@ static char *plan_id_of_point(const struct plan_case *point)
 	return text_detach(&id);
 }
 
-/* "n1" from "n1/cuda:0". */
-static void plan_add_node(struct text *to, const struct device_info *device)
-{
-	text_add_bytes(to, device->id, device_node_length(device->id));
-}
-
-/* "@n1+n2"; for more than four nodes "@n1..n9x9". */
-static void plan_add_nodes(struct text *id, const struct plan *plan, const struct plan_case *c)
+/* "POINT@cuda:0,cuda:1"; of several nodes "POINT@n1+n2", of more than four "POINT@n1..n9x9". */
+static char *plan_case_id(const struct plan *plan, const struct plan_case *c)
 {
 	const struct device_info *last = NULL;
+	struct text id = TEXT_EMPTY;
 	int count = 0;
 
-	text_add(id, "@");
+	text_addf(&id, "%s%s", c->point, plan->group.nodes ? "@" : "");
+	for (size_t i = 0; i < c->device_count && !plan->group.nodes; i++)
+		text_addf(&id, "%s%s", i ? "," : "@", plan->devices[c->devices[i]].id);
+	if (!plan->group.nodes)
+		return text_detach(&id);
 	for (size_t i = 0; i < c->device_count; i++) {
 		const struct device_info *d = &plan->devices[c->devices[i]];
 
 		if (last && last->node == d->node)
 			continue;
-		if (plan->group.nodes <= 4 || !last) {
-			text_add(id, last ? "+" : "");
-			plan_add_node(id, d);
-		}
+		if (plan->group.nodes <= 4 || !last)
+			text_addf(&id, "%s%.*s", last ? "+" : "", (int)device_node_length(d->id),
+				  d->id);
 		last = d;
 		count++;
 	}
-	if (plan->group.nodes > 4 && last) {
-		text_add(id, "..");
-		plan_add_node(id, last);
-		text_addf(id, "x%d", count);
-	}
-}
-
-static char *plan_case_id(const struct plan *plan, const struct plan_case *c)
-{
-	struct text id = TEXT_EMPTY;
-
-	text_add(&id, c->point);
-	if (plan->group.nodes) {
-		plan_add_nodes(&id, plan, c);
-		return text_detach(&id);
-	}
-	for (size_t i = 0; i < c->device_count; i++)
-		text_addf(&id, "%s%s", i ? "," : "@", plan->devices[c->devices[i]].id);
+	if (plan->group.nodes > 4 && last)
+		text_addf(&id, "..%.*sx%d", (int)device_node_length(last->id), last->id, count);
 	return text_detach(&id);
 }
 
-/* For [suite ...] identical_devices = one: true for the first of several identical devices. */
-static bool plan_is_first_of_model(const struct plan *plan, size_t device)
-{
-	const struct device_info *d = &plan->devices[device];
-
-	for (const struct device_info *other = plan->devices; other < d; other++)
-		if (strcmp(other->name, d->name) == 0 && strcmp(other->backend, d->backend) == 0 &&
-		    strcmp(other->module, d->module) == 0 && other->memory_bytes == d->memory_bytes)
-			return false;
-	return true;
-}
-
 /*
- * For [suite ...] backend: restricts sections to one kind of device, so that one config serves GPUs
- * and CPUs.
+ * [suite ...] identical_devices = one keeps the first of several identical devices. backend
+ * restricts sections to one kind of device, so that one config serves GPUs and CPUs.
  */
 static bool plan_case_suits_devices(const struct plan *plan, const struct plan_case *point,
 				    const size_t *devices, size_t device_count)
 {
 	const char *backend = section_text(point->section, "backend");
+	bool one = strcmp(section_text(point->section, "identical_devices"), "one") == 0;
 
-	if (device_count == 1 &&
-	    strcmp(section_text(point->section, "identical_devices"), "one") == 0 &&
-	    !plan_is_first_of_model(plan, devices[0]))
-		return false;
+	for (size_t i = 0; device_count == 1 && one && i < devices[0]; i++) {
+		const struct device_info *d = &plan->devices[devices[0]],
+					 *other = &plan->devices[i];
+
+		if (strcmp(other->name, d->name) == 0 && strcmp(other->backend, d->backend) == 0 &&
+		    strcmp(other->module, d->module) == 0 && other->memory_bytes == d->memory_bytes)
+			return false;
+	}
 	if (strcmp(backend, "any") == 0)
 		return true;
 	for (size_t i = 0; i < device_count; i++)
@@ -207,11 +182,15 @@ static char *plan_too_much(uint64_t needed, const char *what, const char *owner,
 }
 
 /*
- * Why `c` does not fit into the memory of its devices, or into the host memory that the process may
- * use; NULL: it fits. The caller frees the string.
+ * Why the case cannot run on its devices, independent of its suite: GPUDirect RDMA, the memory of its
+ * devices, the host memory that the process may use. NULL: it can. The caller frees the string.
  */
-static char *plan_memory_reason(const struct plan *plan, const struct plan_case *c)
+static char *plan_skip_reason(const struct plan *plan, const struct plan_case *c)
 {
+	const struct device_info *first = &plan->devices[c->devices[0]];
+
+	if (c->gpudirect != GPUDIRECT_DEFAULT && device_is_host(first))
+		return xasprintf("GPUDirect RDMA needs GPU memory, and %s is a CPU", first->id);
 	for (size_t i = 0; i < c->device_count; i++) {
 		const struct device_info *device = &plan->devices[c->devices[i]];
 
@@ -224,19 +203,6 @@ static char *plan_memory_reason(const struct plan *plan, const struct plan_case 
 		return plan_too_much(c->host_bytes, "host", "the machine or container",
 				     plan->host_bytes);
 	return NULL;
-}
-
-/*
- * Why the case cannot run on its devices, independent of its suite; NULL: it can. The caller frees
- * the string.
- */
-static char *plan_skip_reason(const struct plan *plan, const struct plan_case *c)
-{
-	const struct device_info *first = &plan->devices[c->devices[0]];
-
-	if (c->gpudirect != GPUDIRECT_DEFAULT && device_is_host(first))
-		return xasprintf("GPUDirect RDMA needs GPU memory, and %s is a CPU", first->id);
-	return plan_memory_reason(plan, c);
 }
 
 enum status plan_add(struct plan *plan, const struct plan_case *point, const size_t *devices,

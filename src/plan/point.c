@@ -7,22 +7,26 @@
 #include "base/text.h"
 #include "plan/plan.h"
 
+/* NULL: the point has no such axis. */
+static struct parameter *plan_point_parameter(const struct plan_case *point, const char *axis)
+{
+	for (size_t i = 0; i < point->parameter_count; i++)
+		if (strcmp(point->parameters[i].key->name, axis) == 0)
+			return &point->parameters[i];
+	return NULL;
+}
+
 bool plan_drop_axis(struct plan_case *point, const char *axis)
 {
-	for (size_t i = 0; i < point->parameter_count; i++) {
-		struct parameter *p = &point->parameters[i];
-		const struct setting *setting;
-		bool first;
+	struct parameter *p = plan_point_parameter(point, axis);
+	bool first;
 
-		if (strcmp(p->key->name, axis) != 0)
-			continue;
-		setting = section_setting(point->section, axis);
-		first = p->value == setting->values;
-		point->parameter_count--;
-		memmove(p, p + 1, (point->parameter_count - i) * sizeof(*p));
-		return first;
-	}
-	abort(); /* the suite requested an axis that it does not have */
+	if (!p)
+		abort(); /* the suite requested an axis that it does not have */
+	first = p->value == section_setting(point->section, axis)->values;
+	point->parameter_count--;
+	memmove(p, p + 1, (size_t)(point->parameters + point->parameter_count - p) * sizeof(*p));
+	return first;
 }
 
 /* True for "on" and "off", and for a word that an axis before this one may have, too. */
@@ -44,15 +48,13 @@ static bool plan_point_word_needs_name(const struct plan_case *point, size_t ind
 
 void plan_unname_usual(struct plan_case *point, const char *axis, const char *usual)
 {
-	for (size_t i = 0; i < point->parameter_count; i++) {
-		struct parameter *p = &point->parameters[i];
+	struct parameter *p = plan_point_parameter(point, axis);
 
-		if (strcmp(p->key->name, axis) != 0)
-			continue;
-		p->unnamed = strcmp(p->value->text, usual) == 0;
-		p->labelled = (p->key->type != KEY_CHOICE && p->key->type != KEY_TEXT) ||
-			      plan_point_word_needs_name(point, i);
-	}
+	if (!p)
+		return;
+	p->unnamed = strcmp(p->value->text, usual) == 0;
+	p->labelled = (p->key->type != KEY_CHOICE && p->key->type != KEY_TEXT) ||
+		      plan_point_word_needs_name(point, (size_t)(p - point->parameters));
 }
 
 struct parameter plan_number(struct plan *plan, const struct key *key, int64_t number)
@@ -69,16 +71,13 @@ struct parameter plan_number(struct plan *plan, const struct key *key, int64_t n
 
 bool plan_replace_axis(struct plan *plan, struct plan_case *point, const char *axis, int64_t number)
 {
-	for (size_t i = 0; i < point->parameter_count; i++) {
-		struct parameter *p = &point->parameters[i];
+	struct parameter *p = plan_point_parameter(point, axis);
 
-		if (strcmp(p->key->name, axis) != 0)
-			continue;
-		if (p->value != section_setting(point->section, axis)->values)
-			return false;
+	if (p && p->value != section_setting(point->section, axis)->values)
+		return false;
+	if (p) {
 		*p = plan_number(plan, p->key, number);
 		p->labelled = false;
-		return true;
 	}
 	return true;
 }
@@ -116,10 +115,9 @@ bool plan_may_join(const struct plan_case *const *group, size_t count,
 
 const struct value *case_find_value(const struct plan_case *c, const char *name)
 {
-	for (size_t i = 0; i < c->parameter_count; i++)
-		if (strcmp(c->parameters[i].key->name, name) == 0)
-			return c->parameters[i].value;
-	return NULL;
+	const struct parameter *p = plan_point_parameter(c, name);
+
+	return p ? p->value : NULL;
 }
 
 int64_t case_integer_or(const struct plan_case *c, const char *name, int64_t otherwise)

@@ -31,30 +31,24 @@ static void resolve_unknown_key(struct resolving *r, const struct document_secti
 {
 	struct key_walk walk = schema_keys(r->schema, section->kind, suite);
 	struct text list = TEXT_EMPTY;
-	const char *names[64];
 	const struct key *key;
-	size_t n = 0;
 
 	if (document_is_full(r->document)) {
 		document_problem(r->document, entry->place, "unknown key");
 		return;
 	}
-	while ((key = schema_key_next(&walk)) && n + 1 < ARRAY_SIZE(names)) {
-		text_addf(&list, "%s%s", n ? ", " : "", key->name);
-		names[n++] = key->name;
-	}
-	names[n] = NULL;
+	while ((key = schema_key_next(&walk)))
+		hint_add(&list, key->name);
 	document_problem(r->document, entry->place, "%s has no key '%.60s'%s; keys: %s",
 			 plan_header_title(section->kind, section->name, section->label).text,
-			 entry->key, hint_for(entry->key, names).text, list.data);
+			 entry->key, hint_in(entry->key, &list).text, list.data);
 	text_release(&list);
 }
 
 static void resolve_unknown_default(struct resolving *r, const struct entry *entry)
 {
-	const char *names[256];
+	struct text list = TEXT_EMPTY;
 	const struct key *key;
-	size_t n = 0;
 
 	if (document_is_full(r->document)) {
 		document_problem(r->document, entry->place, "unknown key");
@@ -63,12 +57,12 @@ static void resolve_unknown_default(struct resolving *r, const struct entry *ent
 	for (const struct suite *const *s = r->schema->suites; *s; s++) {
 		struct key_walk walk = schema_keys(r->schema, "suite", *s);
 
-		while ((key = schema_key_next(&walk)) && n + 1 < ARRAY_SIZE(names))
-			names[n++] = key->name;
+		while ((key = schema_key_next(&walk)))
+			hint_add(&list, key->name);
 	}
-	names[n] = NULL;
 	document_problem(r->document, entry->place, "[defaults]: no suite has the key '%.60s'%s",
-			 entry->key, hint_for(entry->key, names).text);
+			 entry->key, hint_in(entry->key, &list).text);
+	text_release(&list);
 }
 
 /* Further sections find the same error and do not repeat it. */
@@ -216,12 +210,6 @@ static bool resolve_config_check_is_word(const char *s)
 	return !*s;
 }
 
-/* Words for an unspecified backend in any section; no module has such a name. */
-static bool resolve_is_reserved(const char *s)
-{
-	return strcmp(s, "auto") == 0 || strcmp(s, "any") == 0 || strcmp(s, "all") == 0;
-}
-
 /*
  * A loadable backend may have any name, but a name similar to a known one is a misspelling. `none`:
  * the word for an unspecified backend, "auto" or "any".
@@ -236,8 +224,9 @@ static void resolve_check_backend(const struct section *section, const char *non
 	for (size_t i = 0; known[i]; i++)
 		if (strcmp(name, known[i]) == 0)
 			return;
+	/* Words for an unspecified backend in any section; no module has such a name. */
 	if (!text_nearest(name, known) && resolve_config_check_is_word(name) &&
-	    !resolve_is_reserved(name))
+	    strcmp(name, "auto") != 0 && strcmp(name, "any") != 0 && strcmp(name, "all") != 0)
 		return;
 	document_problem(d, resolve_config_check_setting_place(d, section, "backend"),
 			 "%s backend = %.60s: '%.60s' is not one of %s, cuda, host%s",
@@ -302,30 +291,25 @@ static void resolve_check_suites(const struct config *config, struct document *d
 {
 	const struct section *run = &config->sections[0];
 	const struct setting *setting = resolve_setting_or_null(run, "suites");
-	const char *names[64];
-	size_t n = 0;
+	struct text list = TEXT_EMPTY;
+	bool unknown = false;
 
 	if (!setting || (setting->count == 1 && strcmp(setting->values[0].text, "all") == 0))
 		return;
-	for (size_t i = 0; i < config->count && n + 1 < ARRAY_SIZE(names); i++)
-		if (config->sections[i].suite)
-			names[n++] = config->sections[i].name;
-	names[n] = NULL;
-	for (size_t i = 0; i < setting->count; i++) {
-		size_t k = 0;
-
-		while (k < config->count &&
-		       !(config->sections[k].suite &&
-			 strcmp(config->sections[k].name, setting->values[i].text) == 0))
-			k++;
-		if (k < config->count)
-			continue;
-		document_problem(d, resolve_config_check_setting_place(d, run, "suites"),
-				 "[run] suites: the config has no [suite %.60s]%s",
-				 setting->values[i].text,
-				 hint_for(setting->values[i].text, names).text);
-		return;
+	for (size_t k = 0; k < config->count; k++)
+		if (config->sections[k].suite)
+			hint_add(&list, config->sections[k].name);
+	for (size_t i = 0; i < setting->count && !unknown; i++) {
+		unknown = !config_section(config, "suite", setting->values[i].text);
+		if (unknown)
+			document_problem(d, resolve_config_check_setting_place(d, run, "suites"),
+					 "[run] suites: the config has no [suite %.60s]%s",
+					 setting->values[i].text,
+					 hint_in(setting->values[i].text, &list).text);
 	}
+	text_release(&list);
+	if (unknown)
+		return;
 	resolve_check_repeats(run, setting, d);
 }
 
@@ -401,7 +385,7 @@ static void resolve_check_something_to_do(struct resolving *r, const struct conf
 		return;
 	}
 	for (const struct suite *const *s = r->schema->suites; *s; s++)
-		text_addf(&list, "%s%s", list.length ? ", " : "", (*s)->name);
+		hint_add(&list, (*s)->name);
 	document_problem(r->document, (struct ini_place){ 0, 0 },
 			 "no [suite NAME] section, so nothing to run; suites: %s",
 			 list.data ? list.data : "none");

@@ -11,11 +11,13 @@ const struct schema schema_limits = { .suites = suites,
 				      .sampling = sampling_keys,
 				      .limits_only = true };
 
-static const struct section_kind config_kinds[] = {
+const struct section_kind config_kinds[] = {
 	{ .name = "run", .keys = run_keys },
+	{ .name = "defaults" },
+	{ .name = "suite", .named = true },
 	{ .name = "report", .keys = report_keys },
-	{ .name = "fleet", .keys = fleet_keys },
 	{ .name = "limit", .named = true, .keys = limit_keys },
+	{ .name = "fleet", .keys = fleet_keys },
 	{ 0 },
 };
 
@@ -24,7 +26,7 @@ struct key_walk schema_keys(const struct schema *schema, const char *kind,
 {
 	for (const struct section_kind *k = schema->kinds ? schema->kinds : config_kinds; k->name;
 	     k++)
-		if (strcmp(k->name, kind) == 0)
+		if (strcmp(k->name, kind) == 0 && (schema->kinds || k->keys))
 			return (struct key_walk){ .tables = { k->keys } };
 	if (suite)
 		return (struct key_walk){ .tables = { suite->keys, suite_keys, schema->sampling } };

@@ -10,11 +10,11 @@
 #include "plan/config.h"
 #include "plan/suite.h"
 
-/* A kind of section in a file that is not a config. */
+/* A kind of section. */
 struct section_kind {
 	const char *name;
 	bool named;             /* [kind NAME]; else [kind] */
-	const struct key *keys; /* NULL: names are up to the file */
+	const struct key *keys; /* NULL: names are up to the file, or to the suites of a config */
 };
 
 struct schema {
@@ -32,6 +32,7 @@ struct schema {
  */
 #define LAUNCHES_AUTO_LEAST 6
 
+extern const struct section_kind config_kinds[]; /* terminated by { 0 } */
 extern const struct schema schema_program;
 extern const struct schema schema_limits; /* schema of a file of limits */
 

@@ -135,12 +135,6 @@ static enum status plan_value_parse_bool(struct value *value, const char *text, 
 			 text);
 }
 
-static void value_words_join(const char *const *words, struct text *out)
-{
-	for (size_t i = 0; words[i]; i++)
-		text_addf(out, "%s%s", i ? ", " : "", words[i]);
-}
-
 /* -1: `word` is not a choice of the key. */
 static int plan_value_find_choice(const struct key *key, const char *word)
 {
@@ -163,7 +157,8 @@ static enum status plan_value_parse_choice(struct value *value, const struct key
 		value->text = xstrdup(text);
 		return STATUS_OK;
 	}
-	value_words_join(key->choices, &list);
+	for (size_t i = 0; key->choices[i]; i++)
+		hint_add(&list, key->choices[i]);
 	/* Accepted in results of earlier versions; a config must be corrected. */
 	current = former_name_current(NAME_ASPECT, "", text);
 	if (current != text && plan_value_find_choice(key, current) >= 0)
@@ -274,7 +269,8 @@ void plan_value_key_describe(const struct key *key, struct text *out)
 
 	if (key->type == KEY_CHOICE) {
 		text_add(out, key->list ? "list of " : "one of ");
-		value_words_join(key->choices, out);
+		for (size_t i = 0; key->choices[i]; i++)
+			text_addf(out, "%s%s", i ? ", " : "", key->choices[i]);
 		return;
 	}
 	text_addf(out, "%s%s", key->list ? "list of " : "",
@@ -305,6 +301,19 @@ static enum status values_append(struct values *values, struct value *value, str
 	ARRAY_GROW(values->items, values->count, values->capacity);
 	values->items[values->count++] = *value;
 	return STATUS_OK;
+}
+
+/* `empty`: the error for an empty text; NULL: it is a value. */
+static enum status values_add_one(struct values *values, const struct key *key, const char *text,
+				  const char *empty, struct error *err)
+{
+	struct value value = { 0 };
+
+	if (!*text && empty)
+		return error_set(err, STATUS_USAGE, "%s", empty);
+	if (value_parse(&value, key, text, err) != STATUS_OK)
+		return STATUS_USAGE;
+	return values_append(values, &value, err);
 }
 
 struct value_range {
@@ -407,21 +416,6 @@ static enum status value_add_range(struct values *values, const struct key *key,
 	}
 }
 
-static enum status plan_value_add_item(struct values *values, const struct key *key,
-				       const char *text, struct error *err)
-{
-	bool ranges = key->type == KEY_INTEGER || key->type == KEY_SIZE || key->type == KEY_SHAPE;
-	struct value value = { 0 };
-
-	if (!*text)
-		return error_set(err, STATUS_USAGE, "empty value in the list");
-	if (ranges && strstr(text, ".."))
-		return value_add_range(values, key, text, err);
-	if (value_parse(&value, key, text, err) != STATUS_OK)
-		return STATUS_USAGE;
-	return values_append(values, &value, err);
-}
-
 static int value_by_text(const void *a, const void *b)
 {
 	const struct value *const *p = a, *const *q = b;
@@ -448,12 +442,17 @@ static enum status plan_value_check_unique(const struct values *values, struct e
 static enum status value_parse_list(struct values *values, const struct key *key, const char *text,
 				    bool unique, struct error *err)
 {
+	bool ranges = key->type == KEY_INTEGER || key->type == KEY_SIZE || key->type == KEY_SHAPE;
+
 	if (!*text)
 		return error_set(err, STATUS_USAGE, "empty list");
 	for (const char *p = text; p;) {
 		const char *comma = strchr(p, ',');
 		char *word = text_trimmed(p, comma ? (size_t)(comma - p) : strlen(p));
-		enum status status = plan_value_add_item(values, key, word, err);
+		enum status status =
+			ranges && strstr(word, "..")
+				? value_add_range(values, key, word, err)
+				: values_add_one(values, key, word, "empty value in the list", err);
 
 		free(word);
 		if (status != STATUS_OK)
@@ -463,30 +462,21 @@ static enum status value_parse_list(struct values *values, const struct key *key
 	return unique ? plan_value_check_unique(values, err) : STATUS_OK;
 }
 
-static enum status plan_value_parse_single(struct values *values, const struct key *key,
-					   const char *text, struct error *err)
-{
-	bool may_be_empty = key->type == KEY_TEXT && key->fallback && !*key->fallback;
-	struct value value = { 0 };
-
-	if (!*text && !may_be_empty)
-		return error_set(err, STATUS_USAGE, "missing value");
-	if (key->type != KEY_TEXT && (strchr(text, ',') || strstr(text, "..")))
-		return error_set(err, STATUS_USAGE,
-				 "'%.60s' is a list, but this key takes one value", text);
-	if (value_parse(&value, key, text, err) != STATUS_OK)
-		return STATUS_USAGE;
-	return values_append(values, &value, err);
-}
-
 enum status values_parse(struct values *values, const struct key *key, const char *text,
 			 bool unique, struct error *err)
 {
+	bool may_be_empty = key->type == KEY_TEXT && key->fallback && !*key->fallback;
 	enum status status;
 
 	memset(values, 0, sizeof(*values));
-	status = key->list ? value_parse_list(values, key, text, unique, err)
-			   : plan_value_parse_single(values, key, text, err);
+	if (key->list)
+		status = value_parse_list(values, key, text, unique, err);
+	else if (key->type != KEY_TEXT && (strchr(text, ',') || strstr(text, "..")))
+		status = error_set(err, STATUS_USAGE,
+				   "'%.60s' is a list, but this key takes one value", text);
+	else
+		status = values_add_one(values, key, text, may_be_empty ? NULL : "missing value",
+					err);
 	if (status != STATUS_OK)
 		values_release(values);
 	return status;

@@ -289,14 +289,6 @@ static void document_read_add_chain(const struct document *d, size_t file, struc
 	text_add(out, d->files[file].name);
 }
 
-static bool document_read_same_file(const struct document_file *file,
-				    const struct ini_source *source)
-{
-	if (file->inode || source->inode)
-		return file->inode == source->inode && file->device == source->device;
-	return strcmp(file->name, source->name) == 0;
-}
-
 /* Checks an include of `source` by `r`. False: it is a cycle or exceeds a limit (reported). */
 static bool document_read_include_fits(struct document_reading *r, size_t line,
 				       const struct ini_source *source)
@@ -306,8 +298,14 @@ static bool document_read_include_fits(struct document_reading *r, size_t line,
 	bool cycle = false;
 
 	for (size_t f = r->file;; f = d->files[f].parent.file) {
-		cycle = cycle || document_read_same_file(&d->files[f], source);
-		if (!d->files[f].included)
+		const struct document_file *file = &d->files[f];
+
+		if (file->inode || source->inode)
+			cycle = cycle ||
+				(file->inode == source->inode && file->device == source->device);
+		else
+			cycle = cycle || strcmp(file->name, source->name) == 0;
+		if (!file->included)
 			break;
 	}
 	document_read_add_chain(d, r->file, &chain);

@@ -1,6 +1,7 @@
 #include "plan/ini/hint.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/embedded.h"
@@ -17,21 +18,34 @@ struct hint hint_for(const char *word, const char *const *names)
 	return hint;
 }
 
+void hint_add(struct text *list, const char *name)
+{
+	text_addf(list, "%s%s", list->length ? ", " : "", name);
+}
+
+struct hint hint_in(const char *word, const struct text *list)
+{
+	char *copy = xstrdup(list->data ? list->data : ""), *rest = copy, *name;
+	const char **names = xcalloc(list->length + 1, sizeof(*names));
+	struct hint hint;
+	size_t n = 0;
+
+	while ((name = strtok_r(rest, ", ", &rest)))
+		names[n++] = name;
+	hint = hint_for(word, names);
+	free(names);
+	free(copy);
+	return hint;
+}
+
 void hint_files(struct text *out, const char *name, const struct embedded_file *files)
 {
 	struct text list = TEXT_EMPTY;
-	char words[64][48];
-	const char *names[ARRAY_SIZE(words) + 1];
-	size_t n = 0;
 
-	for (; files->name && n < ARRAY_SIZE(words); files++, n++) {
-		snprintf(words[n], sizeof(words[n]), "%.*s", (int)strcspn(files->name, "."),
-			 files->name);
-		text_addf(&list, "%s%s", n ? ", " : "", words[n]);
-		names[n] = words[n];
-	}
-	names[n] = NULL;
-	text_addf(out, "%s; shipped: %s", hint_for(name, names).text,
+	for (; files->name; files++)
+		text_addf(&list, "%s%.*s", list.length ? ", " : "", (int)strcspn(files->name, "."),
+			  files->name);
+	text_addf(out, "%s; shipped: %s", hint_in(name, &list).text,
 		  list.data ? list.data : "none");
 	text_release(&list);
 }

@@ -12,6 +12,11 @@ struct hint {
 /* `names` is NULL-terminated. */
 struct hint hint_for(const char *word, const char *const *names);
 
+/* Appends a name to the names of a message: "a, b". */
+void hint_add(struct text *list, const char *name);
+/* As hint_for(), from such a list. */
+struct hint hint_in(const char *word, const struct text *list);
+
 /*
  * Adds " (did you mean 'quick'?); shipped: full, quick": the files of an embedded table, without
  * extension.

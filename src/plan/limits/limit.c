@@ -43,9 +43,8 @@ const struct metric node_metrics[] = {
 static enum status plan_limit_bound_read_figure(struct bound *bound, const char *figure,
 						const struct metric *metric, struct error *err)
 {
-	const char *names[64];
+	struct text list = TEXT_EMPTY;
 	const struct spec_key *key;
-	size_t n = 0;
 
 	if (strcmp(figure, "baseline") == 0) {
 		bound->kind = BOUND_BASELINE;
@@ -60,18 +59,13 @@ static enum status plan_limit_bound_read_figure(struct bound *bound, const char 
 	bound->spec = xstrdup(figure);
 	if (strcmp(figure, SPEC_PEAK) == 0)
 		return STATUS_OK;
-	for (key = spec_keys; key->name && n + 2 < ARRAY_SIZE(names); key++)
-		names[n++] = key->name;
-	names[n++] = SPEC_PEAK;
-	names[n] = NULL;
 	key = spec_key_find(figure);
 	if (!key) {
-		struct text list = TEXT_EMPTY;
-
-		for (size_t i = 0; names[i]; i++)
-			text_addf(&list, "%s%s", i ? ", " : "", names[i]);
+		for (key = spec_keys; key->name; key++)
+			hint_add(&list, key->name);
+		hint_add(&list, SPEC_PEAK);
 		error_set(err, STATUS_USAGE, "unknown data-sheet value '%.60s'%s; known values: %s",
-			  figure, hint_for(figure, names).text, list.data);
+			  figure, hint_in(figure, &list).text, list.data);
 		text_release(&list);
 		return STATUS_USAGE;
 	}
@@ -81,19 +75,6 @@ static enum status plan_limit_bound_read_figure(struct bound *bound, const char 
 				 "has the unit %s",
 				 key->name, key->unit, metric->name, metric->unit);
 	return STATUS_OK;
-}
-
-/* "0.85" or "85 %" */
-static enum status plan_limit_read_factor(struct bound *bound, const char *text, struct error *err)
-{
-	enum status status = strchr(text, '%') ? units_parse_percent(text, &bound->factor, err)
-					       : units_parse_real(text, &bound->factor, err);
-
-	if (status == STATUS_OK && !(bound->factor > 0 && bound->factor <= 100))
-		status = error_set(err, STATUS_USAGE,
-				   "invalid factor '%.60s'; it must be above 0 and at most 100",
-				   text);
-	return status;
 }
 
 static enum status plan_limit_read_absolute(struct bound *bound, const char *text,
@@ -132,15 +113,19 @@ enum status plan_limit_bound_read(struct bound *bound, const char *text,
 		return plan_limit_read_absolute(bound, text, metric, err);
 	left = star ? text_trimmed(text, (size_t)(star - text)) : xstrdup("1");
 	right = star ? text_trimmed(star + 1, strlen(star + 1)) : xstrdup(text);
-	status = plan_limit_read_factor(bound, left, err);
+	/* "0.85" or "85 %" */
+	status = strchr(left, '%') ? units_parse_percent(left, &bound->factor, err)
+				   : units_parse_real(left, &bound->factor, err);
+	if (status == STATUS_OK && !(bound->factor > 0 && bound->factor <= 100))
+		status = error_set(err, STATUS_USAGE,
+				   "invalid factor '%.60s'; it must be above 0 and at most 100",
+				   left);
 	if (status == STATUS_OK)
 		status = plan_limit_bound_read_figure(bound, right, metric, err);
 	free(left);
 	free(right);
 	return status;
 }
-
-#define MOST_NAMES 32
 
 /* Conditions that are not parameters. */
 static const char *const special[] = { "device", "model", "backend", "label", "node", NULL };
@@ -161,33 +146,20 @@ static const struct key *plan_limit_condition_find_parameter(const struct suite 
 static enum status plan_limit_condition_unknown_name(const struct suite *suite, const char *name,
 						     struct error *err)
 {
-	const char *names[MOST_NAMES + 1];
 	struct text list = TEXT_EMPTY;
-	size_t n = 0;
 
-	for (const struct key *key = suite ? suite->keys : NULL;
-	     key && key->name && n < MOST_NAMES - ARRAY_SIZE(special); key++)
+	for (const struct key *key = suite ? suite->keys : NULL; key && key->name; key++)
 		if (schema_is_axis(suite, key))
-			names[n++] = key_parameter(key);
-	for (const struct key *key = suite ? suite->parameters : NULL;
-	     key && key->name && n < MOST_NAMES - ARRAY_SIZE(special); key++)
-		names[n++] = key->name;
+			hint_add(&list, key_parameter(key));
+	for (const struct key *key = suite ? suite->parameters : NULL; key && key->name; key++)
+		hint_add(&list, key->name);
 	for (const char *const *word = suite ? special : special_of_node; *word; word++)
-		names[n++] = *word;
-	names[n] = NULL;
-	for (size_t i = 0; i < n; i++)
-		text_addf(&list, "%s%s", i ? ", " : "", names[i]);
+		hint_add(&list, *word);
 	error_set(err, STATUS_USAGE, "%s%s has no parameter '%.60s'%s; use one of %s",
 		  suite ? "suite " : "", suite ? suite->name : "the node", name,
-		  hint_for(name, names).text, list.data);
+		  hint_in(name, &list).text, list.data);
 	text_release(&list);
 	return STATUS_USAGE;
-}
-
-static void plan_limit_condition_add_word(struct condition *c, const char *word)
-{
-	c->words = xrealloc(c->words, c->word_count + 1, sizeof(*c->words));
-	c->words[c->word_count++] = xstrdup(word);
 }
 
 /* Parses one alternative of "a|b|c"; `key` NULL: any text. */
@@ -198,16 +170,12 @@ static enum status plan_limit_condition_read_word(struct condition *c, const str
 
 	if (!*word)
 		return error_set(err, STATUS_USAGE, "%s: missing value", c->name);
-	if (!key) {
-		plan_limit_condition_add_word(c, word);
-		return STATUS_OK;
-	}
-	if (value_parse(&value, key, word, err) != STATUS_OK) {
+	if (key && value_parse(&value, key, word, err) != STATUS_OK) {
 		value_release(&value);
 		return error_prefix(err, "%s", c->name);
 	}
-	plan_limit_condition_add_word(c, value.text);
-	value_release(&value);
+	c->words = xrealloc(c->words, c->word_count + 1, sizeof(*c->words));
+	c->words[c->word_count++] = key ? value.text : xstrdup(word);
 	return STATUS_OK;
 }
 
@@ -360,19 +328,17 @@ static const struct metric *limit_metric_in(const struct metric *table, const ch
 static enum status limit_unknown_metric(const struct schema *schema, const char *name,
 					struct error *err)
 {
-	const char *names[256];
-	size_t n = 0;
+	struct text list = TEXT_EMPTY;
 
 	for (const struct suite *const *s = schema->suites; *s; s++)
-		for (const struct metric *m = (*s)->metrics;
-		     m && m->name && n + 10 < ARRAY_SIZE(names); m++)
-			names[n++] = m->name;
-	for (const struct metric *m = node_metrics; m->name && n + 1 < ARRAY_SIZE(names); m++)
-		names[n++] = m->name;
-	names[n] = NULL;
-	return error_set(err, STATUS_USAGE,
-			 "unknown metric '%.60s'%s; gpuproof list metrics shows all", name,
-			 hint_for(name, names).text);
+		for (const struct metric *m = (*s)->metrics; m && m->name; m++)
+			hint_add(&list, m->name);
+	for (const struct metric *m = node_metrics; m->name; m++)
+		hint_add(&list, m->name);
+	error_set(err, STATUS_USAGE, "unknown metric '%.60s'%s; gpuproof list metrics shows all",
+		  name, hint_in(name, &list).text);
+	text_release(&list);
+	return STATUS_USAGE;
 }
 
 enum status limit_read_metric(struct limit *limit, const struct schema *schema, const char *name,
