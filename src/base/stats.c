@@ -56,6 +56,17 @@ double squares_about_mean(const double *values, size_t n, double *mean)
 	return squares;
 }
 
+double robust_deviation(const double *values, size_t n, double center)
+{
+	double *distances = xmalloc((n + 1) * sizeof(*distances)), deviation;
+
+	for (size_t i = 0; i < n; i++)
+		distances[i] = fabs(values[i] - center);
+	deviation = 1.4826 * median_of(distances, n);
+	free(distances);
+	return deviation;
+}
+
 double root_sum_square(double a, double b)
 {
 	return sqrt(a * a + b * b);

@@ -24,6 +24,12 @@ double median_of(const double *values, size_t n);
 double squares_about_mean(const double *values, size_t n, double *mean);
 
 /*
+ * Robust standard deviation: 1.4826 times the median distance from `center`, which estimates the
+ * standard deviation of normal data. NaN if n == 0.
+ */
+double robust_deviation(const double *values, size_t n, double center);
+
+/*
  * sqrt(a^2 + b^2), the half-width of a sum, for numbers far from overflow. hypot() would tie the
  * program to glibc 2.35, where it got a new version.
  */

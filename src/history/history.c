@@ -315,14 +315,6 @@ enum status history_annotate(struct store *store, int64_t day, int64_t series, b
 	return err->status;
 }
 
-static bool history_note_is_alike(const struct history_note *a, const struct history_note *b)
-{
-	return a->day == b->day && a->series == b->series && a->acknowledges == b->acknowledges &&
-	       a->state == b->state && strcmp(a->text, b->text) == 0 &&
-	       strcmp(a->written, b->written) == 0 && strcmp(a->host, b->host) == 0 &&
-	       strcmp(a->machine, b->machine) == 0;
-}
-
 /* Skips a note about a series that this history does not have. */
 static void history_merge_note(struct store *store, const struct history_notes *there,
 			       struct store *from, const struct history_note *note,
@@ -333,8 +325,12 @@ static void history_merge_note(struct store *store, const struct history_notes *
 
 	if (note->series)
 		copy.series = store_find_series(store, from, note->series, err);
-	for (size_t i = 0; i < there->count && !known; i++)
-		known = history_note_is_alike(&there->items[i], &copy);
+	for (const struct history_note *n = there->items; n < there->items + there->count; n++)
+		known = known ||
+			(n->day == copy.day && n->series == copy.series &&
+			 n->acknowledges == copy.acknowledges && n->state == copy.state &&
+			 strcmp(n->text, copy.text) == 0 && strcmp(n->written, copy.written) == 0 &&
+			 strcmp(n->host, copy.host) == 0 && strcmp(n->machine, copy.machine) == 0);
 	if (!known && (!note->series || copy.series))
 		store_add_note(store, &copy, err);
 }

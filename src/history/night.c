@@ -79,16 +79,6 @@ static char *night_epoch_facts(const struct result *r, const struct device_info 
 	return text_detach(&out);
 }
 
-static char *night_facts(const struct result *r)
-{
-	struct text out = TEXT_EMPTY;
-
-	night_add_line(&out, "gpuproof", r->gpuproof_version);
-	for (size_t i = 0; i < r->environment_count; i++)
-		night_add_line(&out, r->environment[i].name, r->environment[i].value);
-	return text_detach(&out);
-}
-
 struct night_filling {
 	struct store_night *out;
 	const struct result *result;
@@ -200,6 +190,7 @@ enum status night_of_result(const struct result *r, struct store_night *out, str
 	/* All devices with an epoch, and NULL. */
 	const struct device_info **devices = xcalloc(r->device_count + 2, sizeof(*devices));
 	struct night_filling f = { .out = out, .result = r };
+	struct text facts = TEXT_EMPTY;
 
 	memset(out, 0, sizeof(*out));
 	if (!history_day(r->started, &out->day) || !*night_text_or_empty(r->run_id)) {
@@ -213,7 +204,10 @@ enum status night_of_result(const struct result *r, struct store_night *out, str
 	out->state = xstrdup(night_text_or_empty(r->state));
 	out->tags = night_tags_of(night_text_or_empty(r->tags));
 	out->verdict = xstrdup(r->judgement ? verdicts_word(r->judgement) : "");
-	out->facts = night_facts(r);
+	night_add_line(&facts, "gpuproof", r->gpuproof_version);
+	for (size_t i = 0; i < r->environment_count; i++)
+		night_add_line(&facts, r->environment[i].name, r->environment[i].value);
+	out->facts = text_detach(&facts);
 	out->devices = xcalloc(r->device_count + 1, sizeof(*out->devices));
 	out->device_count = r->device_count;
 	for (size_t i = 0; i < r->device_count; i++) {

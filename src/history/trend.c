@@ -112,17 +112,10 @@ static void trend_epochs_release(struct trend_epoch *epochs, size_t count)
 }
 
 /*
- * True if another epoch has nights before and after the last ones of `i`: two jobs fill the
- * history.
+ * The predecessor of an epoch: the last one with its config that has ended; else the last one that
+ * has ended and alternated with no other. An epoch that returns after a later one started is a
+ * separate job, or a change that was undone.
  */
-static bool trend_took_turns(const struct trend_epoch *epochs, size_t count, size_t i)
-{
-	for (size_t j = 0; j < count; j++)
-		if (j != i && epochs[j].first < epochs[i].last && epochs[j].last > epochs[i].first)
-			return true;
-	return false;
-}
-
 static size_t trend_epoch_predecessor(const struct trend_epoch *epochs, size_t count, size_t of)
 {
 	size_t same = NO_EPOCH, any = NO_EPOCH;
@@ -138,33 +131,14 @@ static size_t trend_epoch_predecessor(const struct trend_epoch *epochs, size_t c
 		if (any == NO_EPOCH || epochs[any].last < e->last)
 			any = i;
 	}
-	if (same != NO_EPOCH)
+	if (same != NO_EPOCH || any == NO_EPOCH)
 		return same;
-	return any != NO_EPOCH && !trend_took_turns(epochs, count, any) ? any : NO_EPOCH;
-}
-
-/*
- * Finds the predecessor of each epoch: the last one with its config that has ended; else the last
- * one that has ended and alternated with no other. An epoch that returns after a later one started
- * is a separate job, or a change that was undone.
- */
-static void trend_epochs_link(struct trend_epoch *epochs, size_t count)
-{
-	for (size_t i = 1; i < count; i++) {
-		epochs[i].before = trend_epoch_predecessor(epochs, count, i);
-		if (epochs[i].before != NO_EPOCH)
-			epochs[epochs[i].before].followed = true;
-	}
-}
-
-/* Logarithms of its values; the caller frees the array. */
-static double *trend_epoch_logs(const struct trend_epoch *e)
-{
-	double *logs = xmalloc((e->count + 1) * sizeof(*logs));
-
-	for (size_t i = 0; i < e->count; i++)
-		logs[i] = log(e->points[i]->value);
-	return logs;
+	/* Another epoch with nights before and after its last ones: two jobs fill the history. */
+	for (size_t j = 0; j < count; j++)
+		if (j != any && epochs[j].first < epochs[any].last &&
+		    epochs[j].last > epochs[any].first)
+			return NO_EPOCH;
+	return any;
 }
 
 /* A trend while its changes are found. */
@@ -219,18 +193,6 @@ static size_t trend_last_level(const struct trend *t)
 	return t->change_count ? t->changes[t->change_count - 1].at : 0;
 }
 
-/* True if change i reverts a regression that has recovered. */
-static bool trend_takes_back(const struct trend *t, size_t i)
-{
-	const struct trend_change *c = &t->changes[i];
-
-	for (size_t j = 0; c->improved && j < i; j++)
-		if (t->changes[j].state == TREND_RECOVERED && t->changes[j].worse &&
-		    fabs(log(c->after / t->changes[j].before)) < log1p(CHANGE_MAGNITUDE))
-			return true;
-	return false;
-}
-
 void trend_find_states(struct trend *t, const struct history_series *s,
 		       const struct history_notes *notes, int64_t today)
 {
@@ -251,26 +213,19 @@ void trend_find_states(struct trend *t, const struct history_series *s,
 
 		if (i + 1 < t->change_count && fabs(log(now / c->before)) < log1p(CHANGE_MAGNITUDE))
 			c->state = TREND_RECOVERED;
-		else if (trend_takes_back(t, i))
-			c->state = TREND_RECOVERED;
-		else {
-			subject.since = c->day;
-			c->decision = triage_decision(notes, &subject);
-			if (c->decision)
-				c->state = TREND_ACKNOWLEDGED;
-		}
+		/* It reverts a regression that has recovered. */
+		for (size_t j = 0; c->improved && j < i; j++)
+			if (t->changes[j].state == TREND_RECOVERED && t->changes[j].worse &&
+			    fabs(log(c->after / t->changes[j].before)) < log1p(CHANGE_MAGNITUDE))
+				c->state = TREND_RECOVERED;
+		if (c->state == TREND_RECOVERED)
+			continue;
+		subject.since = c->day;
+		c->decision = triage_decision(notes, &subject);
+		if (c->decision)
+			c->state = TREND_ACKNOWLEDGED;
 	}
 	free(days);
-}
-
-/* True if change i returns to the level before the last one and is reported as a recovery. */
-static bool trend_leads_back(const double *logs, size_t nights, const size_t *points, size_t count,
-			     size_t i)
-{
-	size_t first = i > 1 ? points[i - 2] : 0, end = i + 1 < count ? points[i + 1] : nights;
-
-	return i && fabs(median_of(logs + points[i], end - points[i]) -
-			 median_of(logs + first, points[i - 1] - first)) < log1p(CHANGE_MAGNITUDE);
 }
 
 /* Drops the first change that is a recurring state; returns the number left. */
@@ -280,9 +235,13 @@ static size_t trend_drop_state(const double *logs, size_t nights, size_t lasting
 	for (size_t i = 0; i < count; i++) {
 		const struct level_segment s = { i ? points[i - 1] : 0, points[i],
 						 i + 1 < count ? points[i + 1] : nights };
+		size_t first = i > 1 ? points[i - 2] : 0;
+		/* A return to the level before the last change is reported as a recovery. */
+		bool back = i &&
+			    fabs(median_of(logs + s.at, s.end - s.at) -
+				 median_of(logs + first, s.from - first)) < log1p(CHANGE_MAGNITUDE);
 
-		if (trend_leads_back(logs, nights, points, count, i) ||
-		    !trend_levels_is_state(logs, nights, &s, lasting))
+		if (back || !trend_levels_is_state(logs, nights, &s, lasting))
 			continue;
 		memmove(&points[i], &points[i + 1], (count - i - 1) * sizeof(*points));
 		return count - 1;
@@ -384,25 +343,9 @@ static void trend_add_sudden(struct analysis *f)
 		->probability = level_probability(&shift, 0);
 }
 
-/* Half-width of the band around the median of `logs`; NaN if there are too few. */
-static double trend_band_of(const double *logs, size_t n, double median)
-{
-	double *distances, half;
-
-	if (n < BAND_NIGHTS)
-		return NAN;
-	distances = xmalloc(n * sizeof(*distances));
-	for (size_t i = 0; i < n; i++)
-		distances[i] = fabs(logs[i] - median);
-	half = BAND_SIGMAS * (1 + BAND_FEW_NIGHTS / (double)(n * n)) * 1.4826 *
-	       median_of(distances, n);
-	free(distances);
-	return fmax(half, log1p(BAND_LEAST));
-}
-
 /*
- * The band is computed from the last segment without its last three nights, which are tested
- * against it.
+ * The band around the median is computed from the last segment without its last three nights, which
+ * are tested against it; it is NaN if there are too few.
  */
 static void trend_find_band(struct trend *t, const struct history_series *s, const double *logs)
 {
@@ -410,7 +353,9 @@ static void trend_find_band(struct trend *t, const struct history_series *s, con
 	size_t recent = t->count - begin < 3 ? t->count - begin : 3,
 	       past = t->count - begin - recent;
 	double median = median_of(logs + begin, past),
-	       half = trend_band_of(logs + begin, past, median);
+	       wide = BAND_SIGMAS * (1 + BAND_FEW_NIGHTS / (double)(past * past)) *
+		      robust_deviation(logs + begin, past, median),
+	       half = past < BAND_NIGHTS ? (double)NAN : fmax(wide, log1p(BAND_LEAST));
 
 	t->median = exp(median_of(logs + begin, t->count - begin));
 	t->low = exp(median - half);
@@ -485,7 +430,11 @@ size_t trend_of_series(const struct history_series *s, const struct history_note
 	struct trend_epoch *epochs;
 	size_t count = trend_epochs(s, &epochs), chains = 0;
 
-	trend_epochs_link(epochs, count);
+	for (size_t i = 1; i < count; i++) {
+		epochs[i].before = trend_epoch_predecessor(epochs, count, i);
+		if (epochs[i].before != NO_EPOCH)
+			epochs[epochs[i].before].followed = true;
+	}
 	*trends = xcalloc(count, sizeof(**trends));
 	for (size_t i = 0; i < count; i++)
 		if (!epochs[i].followed)
@@ -502,8 +451,10 @@ void trend_propose(const struct history_series *s, trend_proposal_fn *visit, voi
 	for (size_t i = 0; i < count; i++) {
 		size_t n = epochs[i].count;
 		size_t *points = xcalloc(n / CHANGE_MIN_SEGMENT + 2, sizeof(*points));
-		double *logs = trend_epoch_logs(&epochs[i]);
+		double *logs = xmalloc((n + 1) * sizeof(*logs));
 
+		for (size_t k = 0; k < n; k++)
+			logs[k] = log(epochs[i].points[k]->value);
 		visit(context, logs, n, points, change_points(logs, n, points));
 		free(points);
 		free(logs);
@@ -547,26 +498,11 @@ struct pooling {
 	size_t nights, freedom;
 };
 
-/* Sum of squares about the mean of the nights since the last change, winsorized. */
-static double trend_winsorized_squares(const struct trend *t, size_t begin)
-{
-	size_t n = t->count - begin;
-	double *logs = xmalloc(n * sizeof(*logs)), distance, mean, squares;
-
-	for (size_t i = 0; i < n; i++)
-		logs[i] = log(t->points[begin + i]->value);
-	distance = n > 2 ? stats_difference_outlier_distance(logs, n, 0) : INFINITY;
-	/* If most nights are equal, do not winsorize. */
-	if (!(distance > 0))
-		distance = INFINITY;
-	squares = stats_difference_winsorized_squares(logs, n, distance, &mean);
-	free(logs);
-	return squares;
-}
-
+/* Adds the squares about the mean of the nights since the last change, winsorized. */
 static void trend_spread_pool_series(void *context, const struct history_series *s)
 {
 	struct pooling *p = context;
+	double *logs, distance, mean;
 	struct trend *trends;
 	size_t count;
 
@@ -580,7 +516,18 @@ static void trend_spread_pool_series(void *context, const struct history_series 
 		begin = begin < t->begin ? t->begin : begin;
 		if (t->epoch != s->points[s->count - 1].epoch || t->count - begin < 2)
 			continue;
-		p->squares += trend_winsorized_squares(t, begin);
+		logs = xmalloc((t->count - begin) * sizeof(*logs));
+		for (size_t k = begin; k < t->count; k++)
+			logs[k - begin] = log(t->points[k]->value);
+		distance = t->count - begin > 2
+				   ? stats_difference_outlier_distance(logs, t->count - begin, 0)
+				   : INFINITY;
+		/* If most nights are equal, do not winsorize. */
+		p->squares +=
+			stats_difference_winsorized_squares(logs, t->count - begin,
+							    distance > 0 ? distance : INFINITY,
+							    &mean);
+		free(logs);
 		p->nights += t->count - begin;
 		p->freedom += t->count - begin - 1;
 	}

@@ -88,21 +88,6 @@ bool trend_levels_seam_differs(const struct level_nights *nights, const struct l
 		       SEAM_FALSE / (double)nights->series;
 }
 
-/*
- * True if the level from `at` on is beyond each of the nights before, so that none was in its
- * state.
- */
-static bool trend_levels_is_beyond_all(const struct level_nights *nights, size_t from, size_t at,
-				       const struct level_shift *shift, size_t end)
-{
-	double sign = shift->value > 0 ? 1 : -1, farthest = -INFINITY;
-	double level = sign * median_of(nights->logs + at, end - at);
-
-	for (size_t i = from; i < at; i++)
-		farthest = fmax(farthest, sign * nights->logs[i]);
-	return level - farthest > log1p(CHANGE_MAGNITUDE);
-}
-
 static double trend_levels_distances(const double *logs, size_t n)
 {
 	double median = median_of(logs, n), sum = 0;
@@ -121,7 +106,7 @@ bool trend_levels_sudden(const struct level_nights *nights, size_t from, size_t 
 
 	for (size_t i = from + 1; i < end; i++) {
 		struct level_shift now;
-		double left;
+		double left, sign, farthest;
 
 		if (i - from > SUDDEN_NIGHTS && end - i > SUDDEN_NIGHTS)
 			continue;
@@ -131,8 +116,14 @@ bool trend_levels_sudden(const struct level_nights *nights, size_t from, size_t 
 		       trend_levels_distances(logs + i, end - i);
 		if (left >= least || fabs(now.value) < log1p(TREND_SUDDEN) ||
 		    level_probability(&now, trend_levels_least_of(nights)) >
-			    SUDDEN_FALSE / (double)(nights->series * splits) ||
-		    !trend_levels_is_beyond_all(nights, from, i, &now, end))
+			    SUDDEN_FALSE / (double)(nights->series * splits))
+			continue;
+		/* The level is beyond each of the nights before: none was in its state. */
+		sign = now.value > 0 ? 1 : -1;
+		farthest = -INFINITY;
+		for (size_t k = from; k < i; k++)
+			farthest = fmax(farthest, sign * logs[k]);
+		if (sign * median_of(logs + i, end - i) - farthest <= log1p(CHANGE_MAGNITUDE))
 			continue;
 		*at = i;
 		*shift = now;

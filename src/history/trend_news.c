@@ -286,17 +286,6 @@ static struct seam_group *trend_news_seam_group_of(struct seam_groups *groups,
 	return g;
 }
 
-static struct seam_part *trend_news_seams_part_of(struct seam_group *g, const char *metric)
-{
-	for (size_t i = 0; i < g->part_count; i++)
-		if (strcmp(g->parts[i].metric, metric) == 0)
-			return &g->parts[i];
-	ARRAY_GROW(g->parts, g->part_count, g->part_capacity);
-	g->parts[g->part_count] =
-		(struct seam_part){ .metric = xstrdup(metric), .least = INFINITY, .most = 0 };
-	return &g->parts[g->part_count++];
-}
-
 enum status trend_news_seam_groups_add(struct seam_groups *groups, struct store *history,
 				       const struct history_series *s, const struct trend *t,
 				       struct error *err)
@@ -318,7 +307,14 @@ enum status trend_news_seam_groups_add(struct seam_groups *groups, struct store 
 		g->alike += !change || change->state == TREND_RECOVERED;
 		if (!open)
 			continue;
-		p = trend_news_seams_part_of(g, s->metric);
+		p = g->parts;
+		while (p < g->parts + g->part_count && strcmp(p->metric, s->metric) != 0)
+			p++;
+		if (p == g->parts + g->part_count) {
+			ARRAY_GROW(g->parts, g->part_count, g->part_capacity);
+			p = &g->parts[g->part_count++];
+			*p = (struct seam_part){ .metric = xstrdup(s->metric), .least = INFINITY };
+		}
 		percent = trend_percent(change);
 		g->worse += change->worse;
 		p->worse += change->worse;

@@ -52,9 +52,9 @@ static void trend_prior_take_evidence(void *context, const double *logs, size_t 
 	change_odds_evidence(logs, n, points, count, &g->evidence[g->count++]);
 }
 
-static void trend_prior_visit(void *context, const struct history_series *s)
+void trend_prior_add(void *prior, const struct history_series *s)
 {
-	struct trend_prior *p = context;
+	struct trend_prior *p = prior;
 	struct prior_series series = { trend_prior_rho_group_find(p, s),
 				       trend_prior_has_states(s) };
 
@@ -68,11 +68,6 @@ static void trend_prior_visit(void *context, const struct history_series *s)
 	}
 	p->series++;
 	trend_propose(s, trend_prior_take_evidence, &series);
-}
-
-void trend_prior_add(struct trend_prior *p, const struct history_series *s)
-{
-	trend_prior_visit(p, s);
 }
 
 /* One EM step: distributes each series over rho by weights and likelihood together. */
@@ -108,7 +103,7 @@ enum status trend_prior_learn(struct trend_prior *p, struct store *history,
 					    .nights = filter->nights };
 
 	memset(p, 0, sizeof(*p));
-	if (store_each_series(history, &all, trend_prior_visit, p, err) == STATUS_OK)
+	if (store_each_series(history, &all, trend_prior_add, p, err) == STATUS_OK)
 		trend_prior_finish(p);
 	return err->status;
 }

@@ -54,8 +54,11 @@ struct trend_prior {
  */
 enum status trend_prior_learn(struct trend_prior *prior, struct store *history,
 			      const struct history_filter *filter, struct error *err);
-/* Learns from a series in memory; call trend_prior_finish() after the last. */
-void trend_prior_add(struct trend_prior *prior, const struct history_series *series);
+/*
+ * Learns from a series in memory; call trend_prior_finish() after the last. `prior`: a struct
+ * trend_prior, for store_each_series().
+ */
+void trend_prior_add(void *prior, const struct history_series *series);
 void trend_prior_finish(struct trend_prior *prior);
 void trend_prior_release(struct trend_prior *prior);
 

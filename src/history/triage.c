@@ -93,33 +93,26 @@ char *triage_note_words(const struct history_note *n)
 	return text_detach(&out);
 }
 
-static bool triage_has_host(const struct history_nights *nights,
-			    const struct history_places *places, const char *host)
-{
-	for (size_t i = 0; i < nights->count; i++)
-		if (strcmp(nights->items[i].host, host) == 0)
-			return true;
-	/* Also finds the nodes of multi-node runs. */
-	for (size_t i = 0; i < places->count; i++)
-		if (strcmp(places->items[i].host, host) == 0)
-			return true;
-	return false;
-}
-
 static void triage_note_check(const struct history_note *n, const struct history_nights *nights,
 			      const struct history_places *places, struct history_note *out,
 			      struct error *err)
 {
 	const struct history_place *place =
 		n->machine ? history_place_named(places, n->machine) : NULL;
+	bool host = false;
 
+	for (size_t i = 0; i < nights->count && n->host; i++)
+		host = host || strcmp(nights->items[i].host, n->host) == 0;
+	/* Also finds the nodes of multi-node runs. */
+	for (size_t i = 0; i < places->count && n->host; i++)
+		host = host || strcmp(places->items[i].host, n->host) == 0;
 	if (!nights->count)
 		error_set(err, STATUS_USAGE, "the history contains no runs");
 	else if (!n->series && !n->host && !n->machine && !n->case_id && !n->metric)
 		error_set(err, STATUS_USAGE,
 			  "a decision needs --series, --node, --device, --case or "
 			  "--metric");
-	else if (n->host && !triage_has_host(nights, places, n->host))
+	else if (n->host && !host)
 		error_set(err, STATUS_USAGE,
 			  "--node %.80s: the history has no run of this "
 			  "host",

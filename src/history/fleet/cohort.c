@@ -9,7 +9,6 @@
 #include "stats/difference.h"
 #include "stats/student.h"
 
-#define MAD_SIGMAS 1.4826
 #define MAD_EFFICIENCY 0.37
 #define MEDIAN_EFFICIENCY 1.2533 /* ratio of the standard errors of median and mean, normal data */
 #define MOST_FREEDOM 400         /* beyond this, Student's t is a normal distribution */
@@ -23,13 +22,6 @@ struct fleet_group {
 	double deficit, allowed, half;
 	bool is_slow;
 };
-
-static double cohort_mad_of(double *values, size_t n, double center)
-{
-	for (size_t i = 0; i < n; i++)
-		values[i] = fabs(values[i] - center);
-	return MAD_SIGMAS * median_of(values, n);
-}
 
 /* The t that a MAD of n values exceeds by chance with probability FLEET_FALSE / `tests`. */
 static double cohort_mad_limit(size_t n, size_t tests)
@@ -115,7 +107,7 @@ static void cohort_describe(struct fleet *f, struct fleet_cohort *c, double *val
 	for (size_t i = c->first; i < c->first + c->count; i++)
 		if (f->members[i].recent)
 			values[n++] = f->members[i].residual;
-	c->deviation = cohort_mad_of(values, n, 0);
+	c->deviation = robust_deviation(values, n, 0);
 }
 
 /* Half-width of the 95 % interval of a level from `nights`. */
@@ -181,7 +173,7 @@ static void cohort_grouping_add(struct grouping *g, size_t cohort,
 	out.half = cohort_half_of(c, nights);
 	/* A slot's median is as certain as its nodes agree. */
 	if (slots) {
-		double center = out.deficit, deviation = cohort_mad_of(values, count, center);
+		double center = out.deficit, deviation = robust_deviation(values, count, center);
 
 		out.half = MEDIAN_EFFICIENCY * deviation / sqrt((double)count);
 	}
@@ -232,7 +224,7 @@ static void cohort_nodes(struct grouping *g, size_t first, size_t n, double *val
 	for (size_t i = 0; i < n; i++)
 		values[i] = nodes[i].deficit;
 	center = median_of(values, n);
-	deviation = cohort_mad_of(values, n, center);
+	deviation = robust_deviation(values, n, center);
 	for (size_t i = 0; i < n; i++) {
 		nodes[i].allowed = fmax(-log1p(-FLEET_MAGNITUDE), t * deviation);
 		nodes[i].is_slow =

@@ -298,23 +298,6 @@ static void fleet_collect_take_series(void *context, const struct history_series
 								.better = s->better };
 }
 
-/* Nights after `day` in which the host measured anything. */
-static size_t fleet_collect_nights_since(const struct fleet *f, size_t host, int64_t day,
-					 bool *seen)
-{
-	size_t count = 0;
-
-	memset(seen, 0, f->nights.count * sizeof(*seen));
-	for (size_t i = 0; i < f->nights.count; i++)
-		seen[i] = strcmp(f->nights.items[i].host, f->hosts[host].name) == 0;
-	for (size_t i = 0; i < f->member_count; i++)
-		for (size_t k = 0; f->members[i].host == host && k < f->members[i].count; k++)
-			seen[f->members[i].nights[k].night] = true;
-	for (size_t i = 0; i < f->nights.count; i++)
-		count += seen[i] && f->nights.items[i].day > day;
-	return count;
-}
-
 /* Finds devices that are missing in the last nights of their host. */
 static void fleet_collect_find_gone(struct fleet *f)
 {
@@ -322,11 +305,19 @@ static void fleet_collect_find_gone(struct fleet *f)
 
 	for (size_t i = 0; i < f->places.count; i++) {
 		const struct history_place *p = &f->places.items[i];
-		size_t host = fleet_collect_host_index(f, p->host), silent;
+		size_t host = fleet_collect_host_index(f, p->host), silent = 0;
 
 		if (p->day >= f->hosts[host].last_day)
 			continue;
-		silent = fleet_collect_nights_since(f, host, p->day, seen);
+		/* Later nights in which the host measured anything. */
+		for (size_t k = 0; k < f->nights.count; k++)
+			seen[k] = strcmp(f->nights.items[k].host, p->host) == 0;
+		for (const struct fleet_member *m = f->members; m < f->members + f->member_count;
+		     m++)
+			for (size_t k = 0; m->host == host && k < m->count; k++)
+				seen[m->nights[k].night] = true;
+		for (size_t k = 0; k < f->nights.count; k++)
+			silent += seen[k] && f->nights.items[k].day > p->day;
 		if (silent < FLEET_SILENT)
 			continue;
 		ARRAY_GROW(f->gone, f->gone_count, f->gone_capacity);
@@ -488,9 +479,7 @@ void fleet_collect_levels(struct fleet *f)
 				values[n++] = (double)m->nights[k].level;
 		m->recent = n;
 		m->level = median_of(values, n);
-		for (size_t k = 0; k < n; k++)
-			values[k] = fabs(values[k] - m->level);
-		m->deviation = n < 3 ? (double)NAN : 1.4826 * median_of(values, n);
+		m->deviation = n < 3 ? (double)NAN : robust_deviation(values, n, m->level);
 	}
 	free(values);
 }

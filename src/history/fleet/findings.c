@@ -16,7 +16,6 @@
 #include "history/trend.h"
 
 #define INTERVAL 1.96
-#define MAD_SIGMAS 1.4826
 #define MEDIAN_EFFICIENCY 1.2533 /* ratio of the standard errors of median and mean, normal data */
 #define MOST_NAMED 8             /* number of nodes that an error message lists */
 #define MOST_DATED 64            /* limit of dated findings; each needs all nights of its cohort */
@@ -64,14 +63,6 @@ static size_t fleet_findings_readings(const struct fleet *f, const struct fleet_
 	return count;
 }
 
-static bool fleet_findings_is_subject(const struct fleet *f, const struct fleet_finding *x,
-				      const struct fleet_member *m)
-{
-	if (x->kind == FLEET_SLOT)
-		return strcmp(m->devices, x->slot) == 0;
-	return x->kind == FLEET_HOST ? m->host == x->host : m == &f->members[x->member];
-}
-
 /*
  * Daily values of the subject without the common course of its cohort: median over its members,
  * minus the cohort's median distance of the day from each level. Lower is worse. Returns the number
@@ -87,8 +78,11 @@ static size_t fleet_findings_course_of(const struct fleet *f, const struct fleet
 
 	for (size_t i = 0; i < c->count; i++) {
 		const struct fleet_member *m = &f->members[c->first + i];
+		bool is = x->kind == FLEET_SLOT   ? strcmp(m->devices, x->slot) == 0
+			  : x->kind == FLEET_HOST ? m->host == x->host
+						  : m == &f->members[x->member];
 
-		groups[i] = !m->recent ? SIZE_MAX : !fleet_findings_is_subject(f, x, m);
+		groups[i] = !m->recent ? SIZE_MAX : !is;
 	}
 	n = fleet_findings_readings(f, c, groups, &readings);
 	away = xcalloc(n + 1, sizeof(*away));
@@ -201,43 +195,32 @@ double fleet_findings_percent(double deficit)
 	return -expm1(-deficit);
 }
 
-static void fleet_findings_add_device(const struct fleet *f, const struct fleet_member *m,
-				      struct text *out)
-{
-	const struct history_place *p = history_place(&f->places, m->series->machine);
-
-	text_addf(out, "%s %s", f->hosts[m->host].name, m->devices);
-	if (!p || m->device == SIZE_MAX)
-		return;
-	if (*p->slot)
-		text_addf(out, ", %s", p->slot);
-	if (*p->serial)
-		text_addf(out, ", serial %s", p->serial);
-	text_addf(out, " (%s)", p->machine);
-	if (*p->host_before)
-		text_addf(out, ", previously in %s", p->host_before);
-}
-
 char *fleet_findings_member_words(const struct fleet *f, const struct fleet_member *m)
 {
+	const struct history_place *p = history_place(&f->places, m->series->machine);
 	struct text out = TEXT_EMPTY;
 
-	fleet_findings_add_device(f, m, &out);
+	text_addf(&out, "%s %s", f->hosts[m->host].name, m->devices);
+	if (!p || m->device == SIZE_MAX)
+		return text_detach(&out);
+	if (*p->slot)
+		text_addf(&out, ", %s", p->slot);
+	if (*p->serial)
+		text_addf(&out, ", serial %s", p->serial);
+	text_addf(&out, " (%s)", p->machine);
+	if (*p->host_before)
+		text_addf(&out, ", previously in %s", p->host_before);
 	return text_detach(&out);
 }
 
 char *fleet_findings_subject_words(const struct fleet *f, const struct fleet_finding *x)
 {
-	struct text out = TEXT_EMPTY;
-
 	if (x->kind == FLEET_SLOT)
-		text_addf(&out, "slot %s on most nodes", x->slot);
-	else if (x->kind == FLEET_DEVICE)
-		fleet_findings_add_device(f, &f->members[x->member], &out);
-	else
-		text_addf(&out, "%s, the node (%zu devices)", f->hosts[x->host].name,
-			  f->hosts[x->host].devices);
-	return text_detach(&out);
+		return xasprintf("slot %s on most nodes", x->slot);
+	if (x->kind == FLEET_DEVICE)
+		return fleet_findings_member_words(f, &f->members[x->member]);
+	return xasprintf("%s, the node (%zu devices)", f->hosts[x->host].name,
+			 f->hosts[x->host].devices);
 }
 
 char *fleet_findings_since_words(const struct fleet_finding *x)
@@ -331,17 +314,6 @@ static bool fleet_findings_course_is_of(const struct fleet_subject *s, const str
 	return s->machine ? strcmp(m->series->machine, s->machine) == 0 : m->host == s->host;
 }
 
-/* Half-width of the 95 % interval of the median of `n` values; NaN below three. */
-static double fleet_findings_course_half_of_median(const double *values, size_t n, double median,
-						   double *away)
-{
-	if (n < 3)
-		return NAN;
-	for (size_t i = 0; i < n; i++)
-		away[i] = fabs(values[i] - median);
-	return INTERVAL * MEDIAN_EFFICIENCY * MAD_SIGMAS * median_of(away, n) / sqrt((double)n);
-}
-
 /*
  * `own`: number of readings that belong to the subject and come first. `room`: scratch for 2 `n`
  * values.
@@ -379,11 +351,12 @@ static struct course_night fleet_findings_course_night_of(const struct fleet_coh
 	out.others = median_of_sorted(others, out.count);
 	out.low = quantile(others, out.count, 0.1);
 	out.high = quantile(others, out.count, 0.9);
-	if (own && c->night_deviation > 0)
-		out.half = root_sum_square(fleet_findings_course_half_of_median(others, out.count,
-										out.others, values),
-					   INTERVAL * MEDIAN_EFFICIENCY * c->night_deviation /
-						   sqrt((double)own));
+	/* Two values do not show how much they vary. */
+	if (own && c->night_deviation > 0 && out.count >= 3)
+		out.half = INTERVAL * MEDIAN_EFFICIENCY *
+			   root_sum_square(robust_deviation(others, out.count, out.others) /
+						   sqrt((double)out.count),
+					   c->night_deviation / sqrt((double)own));
 	return out;
 }
 

@@ -115,47 +115,36 @@ static bool trend_pool_is_pool(struct trend_pool *p)
 	return true;
 }
 
-/* Distances of the nights from the median of their GPU. */
-static void trend_pool_distances(const struct pool_night *nights, size_t count, size_t gpus,
-				 double *off)
-{
-	double *own = xcalloc(count, sizeof(*own));
-
-	for (size_t gpu = 0; gpu < gpus; gpu++) {
-		size_t n = 0;
-
-		for (size_t i = 0; i < count; i++)
-			if (nights[i].gpu == gpu)
-				own[n++] = nights[i].log;
-		for (size_t i = 0; n && i < count; i++)
-			if (nights[i].gpu == gpu)
-				off[i] = nights[i].log - median_of(own, n);
-	}
-	free(own);
-}
-
 /* Returns the logarithms; in `drawn` outliers are winsorized. */
 static struct pool_night *trend_pool_nights_of(const struct trend_pool *p,
 					       struct pool_night **drawn)
 {
 	struct pool_night *out = xcalloc(p->count, sizeof(*out));
-	double *off = xcalloc(p->count, sizeof(*off)), *size = xcalloc(p->count, sizeof(*size));
+	/* Distances of the nights from the median of their GPU. */
+	double *off = xcalloc(p->count, sizeof(*off)), *own = xcalloc(p->count, sizeof(*own));
 	double most;
 
 	for (size_t i = 0; i < p->count; i++)
 		out[i] = (struct pool_night){ p->nights[i].gpu, p->nights[i].point.day,
 					      log(p->nights[i].point.value) };
-	trend_pool_distances(out, p->count, p->gpus, off);
-	for (size_t i = 0; i < p->count; i++)
-		size[i] = fabs(off[i]);
-	most = fmax(POOL_WILD * 1.4826 * median_of(size, p->count), log1p(POOL_WILD_LEAST));
+	for (size_t gpu = 0; gpu < p->gpus; gpu++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < p->count; i++)
+			if (out[i].gpu == gpu)
+				own[n++] = out[i].log;
+		for (size_t i = 0; n && i < p->count; i++)
+			if (out[i].gpu == gpu)
+				off[i] = out[i].log - median_of(own, n);
+	}
+	most = fmax(POOL_WILD * robust_deviation(off, p->count, 0), log1p(POOL_WILD_LEAST));
 	*drawn = xcalloc(p->count, sizeof(**drawn));
 	for (size_t i = 0; i < p->count; i++) {
 		(*drawn)[i] = out[i];
 		(*drawn)[i].log += fmax(-most, fmin(most, off[i])) - off[i];
 	}
 	free(off);
-	free(size);
+	free(own);
 	return out;
 }
 

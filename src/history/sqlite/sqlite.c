@@ -231,29 +231,25 @@ void sqlite_store_section_and_point(const struct db_query *q, int section, int c
 	series_point_of_id(sqlite_string(q, case_id), out_section, out_point);
 }
 
-/* Keeps the statement for reuse; the oldest kept one is finalised if no place is free. */
-static void sqlite_keep_statement(struct store *s, sqlite3_stmt *statement)
-{
-	sqlite3_stmt **slot = &s->kept[s->next++ % KEPT_STATEMENTS];
-
-	for (size_t i = 0; i < KEPT_STATEMENTS; i++)
-		if (!s->kept[i])
-			slot = &s->kept[i];
-	sqlite3_finalize(*slot);
-	sqlite3_reset(statement);
-	sqlite3_clear_bindings(statement);
-	*slot = statement;
-}
-
 enum status sqlite_end(struct db_query *q)
 {
 	enum status status = q->status;
+	sqlite3_stmt **slot;
 
 	/* A failed statement is not reused: sqlite3_reset() would return its error again. */
-	if (status == STATUS_OK && q->statement)
-		sqlite_keep_statement(q->store, q->statement);
-	else
+	if (status != STATUS_OK || !q->statement) {
 		sqlite3_finalize(q->statement);
+	} else {
+		/* The oldest kept one is finalised if no place is free. */
+		slot = &q->store->kept[q->store->next++ % KEPT_STATEMENTS];
+		for (size_t i = 0; i < KEPT_STATEMENTS; i++)
+			if (!q->store->kept[i])
+				slot = &q->store->kept[i];
+		sqlite3_finalize(*slot);
+		sqlite3_reset(q->statement);
+		sqlite3_clear_bindings(q->statement);
+		*slot = q->statement;
+	}
 	free(q);
 	return status;
 }

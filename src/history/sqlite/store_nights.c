@@ -119,17 +119,6 @@ enum status store_read_night(struct store *s, int64_t id, struct store_night *ou
 	return err->status;
 }
 
-static int64_t store_nights_add_epoch(struct store *s, const char *facts, struct error *err)
-{
-	static const struct siphash_key key = { 0, 0 };
-	char hash[17];
-
-	snprintf(hash, sizeof(hash), "%016" PRIx64, siphash(&key, facts, strlen(facts)));
-	sqlite_run(s, err, "INSERT OR IGNORE INTO epoch (hash, facts) VALUES (?, ?)", "ss", hash,
-		   facts);
-	return sqlite_id(sqlite_select(s, err, "SELECT id FROM epoch WHERE hash = ?", "s", hash));
-}
-
 static int64_t store_nights_series_of_figure(struct store *s, const struct store_figure *f,
 					     struct error *err)
 {
@@ -183,7 +172,9 @@ static void store_nights_add_figure(struct store *s, int64_t night, int64_t epoc
 
 enum status store_add_night(struct store *s, const struct store_night *n, struct error *err)
 {
+	static const struct siphash_key key = { 0, 0 };
 	int64_t *epochs, night;
+	char hash[17];
 
 	if (sqlite_store_begin(s, err) != STATUS_OK)
 		return err->status;
@@ -195,8 +186,14 @@ enum status store_add_night(struct store *s, const struct store_night *n, struct
 		   n->facts, n->verdict, n->tags);
 	night = sqlite_last_id(s);
 	epochs = xcalloc(n->epoch_count + 1, sizeof(*epochs));
-	for (size_t i = 0; err->status == STATUS_OK && i < n->epoch_count; i++)
-		epochs[i] = store_nights_add_epoch(s, n->epochs[i], err);
+	for (size_t i = 0; err->status == STATUS_OK && i < n->epoch_count; i++) {
+		snprintf(hash, sizeof(hash), "%016" PRIx64,
+			 siphash(&key, n->epochs[i], strlen(n->epochs[i])));
+		sqlite_run(s, err, "INSERT OR IGNORE INTO epoch (hash, facts) VALUES (?, ?)", "ss",
+			   hash, n->epochs[i]);
+		epochs[i] = sqlite_id(
+			sqlite_select(s, err, "SELECT id FROM epoch WHERE hash = ?", "s", hash));
+	}
 	for (size_t i = 0; err->status == STATUS_OK && i < n->device_count; i++) {
 		const struct store_device *d = &n->devices[i];
 
@@ -294,24 +291,6 @@ static char *store_nights_device_row_host(struct db_query *q)
 	return host;
 }
 
-/* Updates the place by a later night of the same machine. */
-static void store_nights_move_place(struct history_place *p, struct db_query *q)
-{
-	char *host = store_nights_device_row_host(q);
-
-	if (strcmp(p->host, host) != 0) {
-		free(p->host_before);
-		p->host_before = p->host;
-		p->host = host;
-	} else {
-		free(host);
-	}
-	free(p->device);
-	free(p->slot);
-	free(p->serial);
-	free(p->tags);
-}
-
 enum status store_nights_places(struct store *s, struct history_places *out, struct error *err)
 {
 	struct db_query *q = sqlite_select(
@@ -325,7 +304,20 @@ enum status store_nights_places(struct store *s, struct history_places *out, str
 		struct history_place *p = out->count ? &out->items[out->count - 1] : NULL;
 
 		if (p && strcmp(p->machine, sqlite_string(q, 0)) == 0) {
-			store_nights_move_place(p, q);
+			/* A later night of the same machine. */
+			char *host = store_nights_device_row_host(q);
+
+			if (strcmp(p->host, host) != 0) {
+				free(p->host_before);
+				p->host_before = p->host;
+				p->host = host;
+			} else {
+				free(host);
+			}
+			free(p->device);
+			free(p->slot);
+			free(p->serial);
+			free(p->tags);
 		} else {
 			ARRAY_GROW(out->items, out->count, out->capacity);
 			p = &out->items[out->count++];
