@@ -37,21 +37,6 @@ static bool fold_is_row(const struct line *l)
 	return l->gap || l->text[l->indent] == '-';
 }
 
-/*
- * True if `next` continues the block from `first` to `last`: its first word did not fit into
- * `last`.
- */
-static bool fold_line_continues(const struct line *first, const struct line *last,
-				const struct line *next, size_t width)
-{
-	size_t word = strcspn(next->text + next->indent, " \n");
-
-	if (next->length == 0 || next->gap || last->length + 1 + word <= width)
-		return false;
-	return fold_is_row(first) ? next->indent > first->indent + 2
-				  : next->indent == first->indent;
-}
-
 /* Words of a block: those of its first line from the gap on, and all of its other lines. */
 static void fold_block(struct text *out, const struct line *first, size_t lines, size_t width)
 {
@@ -92,8 +77,12 @@ static size_t fold_block_of(const struct line *first, bool forms, size_t width, 
 	*longest = first->length;
 	while (!forms && last.length > 0 && last.text[last.length]) {
 		struct line next = fold_line_at(last.text + last.length + 1);
+		size_t word = strcspn(next.text + next.indent, " \n");
 
-		if (!fold_line_continues(first, &last, &next, width))
+		/* The first word of a line that continues the block did not fit into the last one. */
+		if (next.length == 0 || next.gap || last.length + 1 + word <= width ||
+		    (fold_is_row(first) ? next.indent <= first->indent + 2
+					: next.indent != first->indent))
 			break;
 		*longest = next.length > *longest ? next.length : *longest;
 		last = next;

@@ -72,17 +72,6 @@ static const struct option_row *option_take_value(struct options *o, const struc
 	return row;
 }
 
-static const struct option_row *long_option(struct options *o, const char *argument)
-{
-	const char *name = argument + 2, *equals = strchr(name, '=');
-	size_t length = equals ? (size_t)(equals - name) : strlen(name);
-
-	for (const struct option_row *row = o->command->options; row && row->name; row++)
-		if (strlen(row->name) == length && strncmp(row->name, name, length) == 0)
-			return option_take_value(o, row, equals ? equals + 1 : NULL);
-	return option_unknown(o, argument);
-}
-
 /*
  * `letters`: the option's letter, followed by its value or, after a flag, by more options ("-qo
  * DIR").
@@ -118,8 +107,18 @@ static const struct option_row *next_option(struct options *o)
 				o->operands[o->operand_count++] = o->argv[o->at++];
 			break;
 		}
-		if (argument[0] == '-' && argument[1] == '-')
-			return long_option(o, argument);
+		if (argument[0] == '-' && argument[1] == '-') {
+			const char *equals = strchr(argument, '=');
+			size_t length = strcspn(argument + 2, "=");
+
+			for (const struct option_row *row = o->command->options; row && row->name;
+			     row++)
+				if (strlen(row->name) == length &&
+				    strncmp(row->name, argument + 2, length) == 0)
+					return option_take_value(o, row,
+								 equals ? equals + 1 : NULL);
+			return option_unknown(o, argument);
+		}
 		if (argument[0] == '-' && argument[1])
 			return short_option(o, argument + 1);
 		o->operands[o->operand_count++] = argument;

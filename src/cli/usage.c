@@ -114,6 +114,29 @@ static void usage_add_head(const struct option_row *row, struct text *head)
 		text_addf(head, "%s%s", choice == row->choices ? " " : "|", *choice);
 }
 
+void usage_option_lines(const struct command *command, bool brief, struct text *out)
+{
+	if (command->options)
+		text_add(out, "\n");
+	for (const struct option_row *row = command->options; row && row->name; row++) {
+		struct text head = TEXT_EMPTY;
+		char *explanation = usage_explanation(command, row);
+
+		/* The first clause. */
+		for (char *c = explanation; brief && *c; c++)
+			if ((strchr(".;:", *c) && c[1] == ' ') || text_starts_with(c, " (")) {
+				*c = '\0';
+				break;
+			}
+		usage_add_head(row, &head);
+		text_addf(out, "%-*s  %s%s%s\n", HEAD_WIDTH, head.data,
+			  row->actions && !brief ? row->actions : "",
+			  row->actions && !brief ? ": " : "", explanation);
+		text_release(&head);
+		free(explanation);
+	}
+}
+
 void usage_details(const struct command *command, struct text *out)
 {
 	const char *rest, *notes, *formats;
@@ -128,47 +151,8 @@ void usage_details(const struct command *command, struct text *out)
 		rest = formats + strlen(FORMATS);
 	}
 	text_add_bytes(out, rest, notes ? (size_t)(notes - rest) : strlen(rest));
-	if (command->options)
-		text_add(out, "\n");
-	for (const struct option_row *row = command->options; row && row->name; row++) {
-		struct text head = TEXT_EMPTY;
-		char *explanation = usage_explanation(command, row);
-
-		usage_add_head(row, &head);
-		text_addf(out, "%-*s  %s%s%s\n", HEAD_WIDTH, head.data,
-			  row->actions ? row->actions : "", row->actions ? ": " : "", explanation);
-		text_release(&head);
-		free(explanation);
-	}
+	usage_option_lines(command, false, out);
 	while (notes && text_starts_with(notes, "\n--"))
 		notes = strchr(notes + 1, '\n');
 	text_add(out, notes && notes[1] ? notes + 1 : "");
-}
-
-/* Bytes of the first clause of an explanation. */
-static size_t usage_clause_length(const char *help)
-{
-	size_t i = 0;
-
-	for (; help[i]; i++)
-		if ((strchr(".;:", help[i]) && help[i + 1] == ' ') ||
-		    text_starts_with(help + i, " ("))
-			break;
-	return i;
-}
-
-void usage_option_lines(const struct command *command, struct text *out)
-{
-	if (command->options)
-		text_add(out, "\n");
-	for (const struct option_row *row = command->options; row && row->name; row++) {
-		struct text head = TEXT_EMPTY;
-		char *explanation = usage_explanation(command, row);
-
-		usage_add_head(row, &head);
-		text_addf(out, "%-*s  %.*s\n", HEAD_WIDTH, head.data,
-			  (int)usage_clause_length(explanation), explanation);
-		text_release(&head);
-		free(explanation);
-	}
 }

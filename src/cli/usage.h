@@ -36,7 +36,10 @@ char *usage_operands(const struct command *command, const char *action);
 char *usage_explanation(const struct command *command, const struct option_row *row);
 /* Appends paragraphs, options and notes, each after an empty line; not folded. */
 void usage_details(const struct command *command, struct text *out);
-/* Appends each option with the first clause of its explanation, after an empty line; not folded. */
-void usage_option_lines(const struct command *command, struct text *out);
+/*
+ * Appends each option with its explanation, or with `brief` the first clause of it, after an empty
+ * line; not folded.
+ */
+void usage_option_lines(const struct command *command, bool brief, struct text *out);
 
 #endif

@@ -240,37 +240,35 @@ struct judged_machine {
 	struct verdicts verdicts;
 };
 
-/* Judges all launches with the same limits together. */
-static void cmd_check_judge_machine(struct judged_machine *machine)
+/* Judges all launches of a machine with the same limits together. */
+static void cmd_check_judge_range(void *machines, size_t begin, size_t stop)
 {
-	const struct check_arguments *a = machine->arguments;
-	size_t next = machine->first, end = machine->first + machine->count;
+	for (size_t i = begin; i < stop; i++) {
+		struct judged_machine *machine = (struct judged_machine *)machines + i;
+		const struct check_arguments *a = machine->arguments;
+		size_t next = machine->first, end = machine->first + machine->count;
 
-	machine->verdicts = (struct verdicts){ .strict = a->strict };
-	while (next < end) {
-		struct judge_input input = { .results = &a->results->items[next],
-					     .baseline = a->baseline.items,
-					     .baseline_count = a->baseline.count,
-					     .limits = a->limits_of[next],
-					     .population = &a->population };
+		machine->verdicts = (struct verdicts){ .strict = a->strict };
+		while (next < end) {
+			struct judge_input input = { .results = &a->results->items[next],
+						     .baseline = a->baseline.items,
+						     .baseline_count = a->baseline.count,
+						     .limits = a->limits_of[next],
+						     .population = &a->population };
 
-		do
-			input.count++;
-		while (next + input.count < end &&
-		       cmd_check_same_limits(input.limits, a->limits_of[next + input.count]));
-		judge_machine_results(&input, &machine->verdicts);
-		next += input.count;
+			do
+				input.count++;
+			while (next + input.count < end &&
+			       cmd_check_same_limits(input.limits,
+						     a->limits_of[next + input.count]));
+			judge_machine_results(&input, &machine->verdicts);
+			next += input.count;
+		}
+		judge_aspects_merge_devices(&machine->verdicts, 0,
+					    a->results->items[machine->first].device_count);
+		if (a->delivery)
+			verdicts_finish(&machine->verdicts);
 	}
-	judge_aspects_merge_devices(&machine->verdicts, 0,
-				    a->results->items[machine->first].device_count);
-	if (a->delivery)
-		verdicts_finish(&machine->verdicts);
-}
-
-static void cmd_check_judge_range(void *machines, size_t begin, size_t end)
-{
-	for (size_t i = begin; i < end; i++)
-		cmd_check_judge_machine((struct judged_machine *)machines + i);
 }
 
 /* Uses all cores; the verdicts keep the order of the machines. */

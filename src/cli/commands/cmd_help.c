@@ -326,25 +326,6 @@ static void cmd_help_print_overview(bool brief)
 	text_release(&t);
 }
 
-static void help_report_unknown(const char *name, struct error *err)
-{
-	const char *names[64];
-	char *owned[64];
-	size_t n = 0, topics = 0;
-	struct hint hint;
-
-	for (; commands[n] && n < 32; n++)
-		names[n] = commands[n]->name;
-	for (; embedded_topics[topics].name && n + 1 < ARRAY_SIZE(names); topics++)
-		names[n++] = owned[topics] = usage_topic_name(&embedded_topics[topics]);
-	names[n] = NULL;
-	hint = hint_for(name, names);
-	for (size_t i = 0; i < topics; i++)
-		free(owned[i]);
-	error_set(err, STATUS_USAGE, "no help text contains '%s'%s; see gpuproof help", name,
-		  hint.text);
-}
-
 /* `brief`: a screen with usage and the first clause of each option. */
 static void cmd_help_explain_command(const struct command *command, bool brief)
 {
@@ -353,7 +334,7 @@ static void cmd_help_explain_command(const struct command *command, bool brief)
 
 	usage_forms(command, "usage: ", &usage);
 	if (brief)
-		usage_option_lines(command, &usage);
+		usage_option_lines(command, true, &usage);
 	else
 		usage_details(command, &usage);
 	printf("%s\n\n", summary);
@@ -372,7 +353,7 @@ static void help_explain_name(const char *name, bool brief, struct error *err)
 {
 	const struct embedded_file *topic = usage_topic_find(name);
 	const struct command *command = cli_command_named(name);
-	struct text found = TEXT_EMPTY;
+	struct text found = TEXT_EMPTY, names = TEXT_EMPTY;
 
 	if (command)
 		cmd_help_explain_command(command, brief);
@@ -383,8 +364,14 @@ static void help_explain_name(const char *name, bool brief, struct error *err)
 	} else if (!command && help_search(name, &found)) {
 		fputs(found.data, stdout);
 	} else if (!command) {
-		help_report_unknown(name, err);
+		for (const struct command *const *c = commands; *c; c++)
+			hint_add(&names, (*c)->name);
+		for (topic = embedded_topics; topic->name; topic++)
+			text_addf(&names, ", %.*s", (int)strcspn(topic->name, "."), topic->name);
+		error_set(err, STATUS_USAGE, "no help text contains '%s'%s; see gpuproof help",
+			  name, hint_in(name, &names).text);
 	}
+	text_release(&names);
 	text_release(&found);
 }
 

@@ -259,24 +259,6 @@ static void cmd_history_complain(const struct error *refusal)
 	fprintf(stderr, "gpuproof: not added: %s\n", refusal->message);
 }
 
-static enum status cmd_history_add_night(struct history_arguments *a, struct store *store,
-					 const struct store_night *night, const char *path,
-					 struct history_tally *tally, struct error *err)
-{
-	const struct history_tally before = *tally;
-
-	if (history_tally(store, night, path, tally, err) == STATUS_OK &&
-	    a->paths.count <= MOST_TOLD && tally->refused <= before.refused) {
-		fprintf(stderr, "gpuproof: %s is %s%s%s\n", path,
-			tally->present > before.present ? "in " : "now in ", a->db,
-			tally->present > before.present ? " already"
-			: tally->replaced > before.replaced
-				? ", replacing an earlier version of its run"
-				: "");
-	}
-	return err->status;
-}
-
 static enum status cmd_history_night_batch_flush(struct history_arguments *a, struct store *store,
 						 struct batch *batch, struct history_tally *tally,
 						 struct error *err)
@@ -285,9 +267,18 @@ static enum status cmd_history_night_batch_flush(struct history_arguments *a, st
 		store && err->status == STATUS_OK && sqlite_store_begin(store, err) == STATUS_OK;
 
 	for (size_t i = 0; i < batch->count; i++) {
-		if (err->status == STATUS_OK)
-			cmd_history_add_night(a, store, &batch->nights[i], batch->paths[i], tally,
-					      err);
+		const struct history_tally before = *tally;
+
+		if (err->status == STATUS_OK &&
+		    history_tally(store, &batch->nights[i], batch->paths[i], tally, err) ==
+			    STATUS_OK &&
+		    a->paths.count <= MOST_TOLD && tally->refused == before.refused)
+			fprintf(stderr, "gpuproof: %s is %s%s%s\n", batch->paths[i],
+				tally->present > before.present ? "in " : "now in ", a->db,
+				tally->present > before.present ? " already"
+				: tally->replaced > before.replaced
+					? ", replacing an earlier version of its run"
+					: "");
 		store_night_release(&batch->nights[i]);
 		free(batch->paths[i]);
 	}

@@ -25,136 +25,6 @@ struct list_arguments {
 	bool json;
 };
 
-static void cmd_list_gpus_write_sheet(struct json_writer *w, const struct gpu *gpu)
-{
-	writer_open_member(w, "sheet", '{');
-	for (size_t i = 0; i < gpu->entry_count; i++) {
-		const struct sheet_entry *entry = &gpu->entries[i];
-
-		writer_key(w, entry->key);
-		writer_open_inline(w, '{');
-		if (entry->unit) {
-			writer_real_member(w, "value", entry->value);
-			writer_text_member(w, "unit", entry->unit);
-		} else {
-			writer_text_member(w, "text", entry->text);
-		}
-		writer_text_member(w, "status", gpu_read_sheet_status_name(entry->status));
-		writer_close(w, '}');
-	}
-	writer_close(w, '}');
-}
-
-static void cmd_list_gpus_write_published(struct json_writer *w, const struct gpu *gpu)
-{
-	writer_open_member(w, "published", '[');
-	for (size_t i = 0; i < gpu->published_count; i++) {
-		const struct published *p = &gpu->published[i];
-
-		writer_open_inline(w, '{');
-		writer_text_member(w, "name", p->name);
-		writer_text_member(w, "quantity", p->quantity->name);
-		writer_real_member(w, "value", p->value);
-		writer_real_member(w, "low", p->low);
-		writer_real_member(w, "high", p->high);
-		writer_text_member(w, "unit", p->quantity->unit);
-		writer_key(w, "devices");
-		writer_signed(w, p->devices);
-		writer_text_member(w, "workload", p->workload);
-		writer_text_member(w, "conditions", p->conditions);
-		writer_text_member(w, "source", p->source);
-		writer_text_member(w, "above_peak", p->above_peak);
-		writer_close(w, '}');
-	}
-	writer_close(w, ']');
-}
-
-static void cmd_list_gpus_write_sources(struct json_writer *w)
-{
-	size_t count;
-	const struct gpu_source *sources = gpus_sources(&count);
-
-	writer_open_member(w, "sources", '{');
-	for (size_t i = 0; i < count; i++) {
-		writer_key(w, sources[i].id);
-		writer_open_inline(w, '{');
-		writer_text_member(w, "title", sources[i].title);
-		writer_text_member(w, "where", sources[i].where);
-		writer_text_member(w, "kind", sources[i].kind);
-		writer_close(w, '}');
-	}
-	writer_close(w, '}');
-}
-
-static void cmd_list_gpus_print_json(const struct gpu *gpus, size_t count)
-{
-	struct json_writer w = { .expand = 4 };
-
-	writer_open(&w, '{');
-	writer_open_member(&w, "gpus", '[');
-	for (size_t i = 0; i < count; i++) {
-		writer_open(&w, '{');
-		writer_text_member(&w, "id", gpus[i].id);
-		writer_text_member(&w, "name", gpus[i].name);
-		writer_text_member(&w, "label", gpus[i].label);
-		writer_text_member(&w, "match", gpus[i].match);
-		writer_text_member(&w, "source", gpus[i].source);
-		cmd_list_gpus_write_sheet(&w, &gpus[i]);
-		cmd_list_gpus_write_published(&w, &gpus[i]);
-		writer_close(&w, '}');
-	}
-	writer_close(&w, ']');
-	cmd_list_gpus_write_sources(&w);
-	writer_close(&w, '}');
-	print_json(&w);
-}
-
-/* "4.800 TB/s", "none", "-" */
-static const char *cmd_list_gpu_figure(const struct gpu *gpu, const char *key, char *out,
-				       size_t size)
-{
-	double value = gpu_figure(gpu, key);
-	const struct sheet_entry *entry = gpu_entry(gpu, key);
-
-	if (isfinite(value))
-		units_format(value, entry->unit, out, size);
-	else
-		snprintf(out, size, "-");
-	return out;
-}
-
-static void cmd_list_gpus_print_table(const struct gpu *gpus, size_t count)
-{
-	struct output_table table = TABLE_EMPTY;
-
-	TABLE_ROW(&table, "GPU", "ARCHITECTURE", "CAPABILITY", "MEMORY AT", "FP32", "FP16 TENSOR",
-		  "PUBLISHED", "NAME");
-	for (const struct gpu *g = gpus; g < gpus + count; g++) {
-		char memory[32], fp32[32], tensor[32], published[24];
-
-		snprintf(published, sizeof(published), "%zu", g->published_count);
-		TABLE_ROW(&table, g->id, gpu_words(g, "architecture"), gpu_words(g, "capability"),
-			  cmd_list_gpu_figure(g, "memory_bandwidth", memory, sizeof(memory)),
-			  cmd_list_gpu_figure(g, "fp32", fp32, sizeof(fp32)),
-			  cmd_list_gpu_figure(g, "fp16_tensor", tensor, sizeof(tensor)), published,
-			  g->name);
-	}
-	table_finish(&table, stdout);
-}
-
-static int cmd_list_gpus(struct call *call)
-{
-	const struct list_arguments *a = call->arguments;
-	size_t count;
-	const struct gpu *gpus = gpus_all(&count);
-
-	if (a->json)
-		cmd_list_gpus_print_json(gpus, count);
-	else
-		cmd_list_gpus_print_table(gpus, count);
-	return EXIT_ACCEPTED;
-}
-
 static struct json_writer cmd_list_start_json(void)
 {
 	struct json_writer w = { .expand = 1 };
@@ -179,6 +49,40 @@ static int cmd_list_finish(const struct call *call, struct json_writer *w,
 	free(text);
 	table_release(table);
 	return EXIT_ACCEPTED;
+}
+
+static void cmd_list_gpus_write_sheet(struct json_writer *w, const struct gpu *gpu)
+{
+	writer_open_member(w, "sheet", '{');
+	for (size_t i = 0; i < gpu->entry_count; i++) {
+		const struct sheet_entry *entry = &gpu->entries[i];
+
+		writer_key(w, entry->key);
+		writer_open_inline(w, '{');
+		if (entry->unit) {
+			writer_real_member(w, "value", entry->value);
+			writer_text_member(w, "unit", entry->unit);
+		} else {
+			writer_text_member(w, "text", entry->text);
+		}
+		writer_text_member(w, "status", gpu_read_sheet_status_name(entry->status));
+		writer_close(w, '}');
+	}
+	writer_close(w, '}');
+}
+
+/* "4.800 TB/s", "none", "-" */
+static const char *cmd_list_gpu_figure(const struct gpu *gpu, const char *key, char *out,
+				       size_t size)
+{
+	double value = gpu_figure(gpu, key);
+	const struct sheet_entry *entry = gpu_entry(gpu, key);
+
+	if (isfinite(value))
+		units_format(value, entry->unit, out, size);
+	else
+		snprintf(out, size, "-");
+	return out;
 }
 
 static void cmd_list_devices_table(const struct probe *probe)
@@ -226,6 +130,36 @@ static int cmd_list_print_devices(struct call *call)
 		cmd_list_devices_table(&probe);
 	probe_release(&probe);
 	return EXIT_ACCEPTED;
+}
+
+static int cmd_list_gpus(struct call *call)
+{
+	struct json_writer w = cmd_list_start_json();
+	struct output_table table = TABLE_EMPTY;
+	size_t count;
+	const struct gpu *gpus = gpus_all(&count);
+
+	TABLE_ROW(&table, "GPU", "ARCHITECTURE", "CAPABILITY", "MEMORY AT", "FP32", "FP16 TENSOR",
+		  "PUBLISHED", "NAME");
+	for (const struct gpu *g = gpus; g < gpus + count; g++) {
+		char memory[32], fp32[32], tensor[32], published[24];
+
+		snprintf(published, sizeof(published), "%zu", g->published_count);
+		TABLE_ROW(&table, g->id, gpu_words(g, "architecture"), gpu_words(g, "capability"),
+			  cmd_list_gpu_figure(g, "memory_bandwidth", memory, sizeof(memory)),
+			  cmd_list_gpu_figure(g, "fp32", fp32, sizeof(fp32)),
+			  cmd_list_gpu_figure(g, "fp16_tensor", tensor, sizeof(tensor)), published,
+			  g->name);
+		writer_open(&w, '{');
+		writer_text_member(&w, "id", g->id);
+		writer_text_member(&w, "name", g->name);
+		writer_text_member(&w, "label", g->label);
+		writer_text_member(&w, "match", g->match);
+		writer_text_member(&w, "source", g->source);
+		cmd_list_gpus_write_sheet(&w, g);
+		writer_close(&w, '}');
+	}
+	return cmd_list_finish(call, &w, &table);
 }
 
 static int cmd_list_suites(struct call *call)

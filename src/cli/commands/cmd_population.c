@@ -117,16 +117,6 @@ static const char *cmd_population_model_of(const struct population *p,
 	return card ? card->model : "";
 }
 
-static bool cmd_population_is_first_of_model(const struct population *p,
-					     const struct population_figure *f, size_t k)
-{
-	for (size_t i = 0; i < k; i++)
-		if (strcmp(cmd_population_model_of(p, &f->values[i]),
-			   cmd_population_model_of(p, &f->values[k])) == 0)
-			return false;
-	return true;
-}
-
 static int cmd_population_show(struct call *call)
 {
 	const struct population_arguments *a = call->arguments;
@@ -136,12 +126,17 @@ static int cmd_population_show(struct call *call)
 	if (population_file_open(&p, call->count ? call->operands[0] : a->output) != STATUS_OK)
 		return EXIT_USAGE;
 	TABLE_ROW(&table, "MODEL", "CASE", "CARDS", "VALUES", "MEASURED", "DRIVER");
-	for (size_t i = 0; i < p.figure_count; i++)
-		for (size_t k = 0; k < p.figures[i].count; k++)
-			if (cmd_population_is_first_of_model(&p, &p.figures[i], k))
-				cmd_population_add_row(
-					&table, &p, &p.figures[i],
-					cmd_population_model_of(&p, &p.figures[i].values[k]));
+	for (const struct population_figure *f = p.figures; f < p.figures + p.figure_count; f++)
+		for (size_t k = 0; k < f->count; k++) {
+			const char *model = cmd_population_model_of(&p, &f->values[k]);
+			size_t i = 0;
+
+			/* A row for the first value of each model. */
+			while (strcmp(cmd_population_model_of(&p, &f->values[i]), model) != 0)
+				i++;
+			if (i == k)
+				cmd_population_add_row(&table, &p, f, model);
+		}
 	table_finish(&table, stdout);
 	population_release(&p);
 	return EXIT_ACCEPTED;

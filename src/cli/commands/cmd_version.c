@@ -19,12 +19,17 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-static void version_print_json(void)
+static int version_run(struct call *call)
 {
+	const struct version_arguments *a = call->arguments;
 	struct json_writer w = { .expand = 1 };
 	struct backend_modules modules;
 	char name[64];
 
+	if (!a->json) {
+		printf("gpuproof %s\n", build_version());
+		return EXIT_ACCEPTED;
+	}
 	writer_open(&w, '{');
 	writer_text_member(&w, "gpuproof", build_version());
 	writer_text_member(&w, "compiler", build_compiler());
@@ -42,13 +47,6 @@ static void version_print_json(void)
 	writer_count_member(&w, "history_version", sqlite_store_version());
 	writer_close(&w, '}');
 	print_json(&w);
-}
-
-static int version_run(struct call *call)
-{
-	const struct version_arguments *a = call->arguments;
-
-	a->json ? version_print_json() : (void)printf("gpuproof %s\n", build_version());
 	return EXIT_ACCEPTED;
 }
 

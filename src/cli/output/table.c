@@ -71,24 +71,18 @@ size_t table_width_of(const char *s, size_t length)
 	return width;
 }
 
-/* Bytes of `s` (not empty) that fit into `width` columns, cut after a word if possible. */
-static size_t output_table_fold_cell(const char *s, size_t width)
-{
-	size_t end = 0, word_end = 0;
-
-	while (s[end] && table_width_of(s, end + 1) <= width) {
-		end++;
-		if (s[end] == ' ' || !s[end])
-			word_end = end;
-	}
-	return word_end ? word_end : end + strcspn(s + end, " ");
-}
-
 void table_print_folded(const char *s, size_t indent, size_t width, FILE *out)
 {
 	for (;;) {
-		size_t length = output_table_fold_cell(s, width);
+		size_t end = 0, word_end = 0, length;
 
+		/* What fits, cut after a word if possible; else a whole word. */
+		while (s[end] && table_width_of(s, end + 1) <= width) {
+			end++;
+			if (s[end] == ' ' || !s[end])
+				word_end = end;
+		}
+		length = word_end ? word_end : end + strcspn(s + end, " ");
 		fprintf(out, "%.*s\n", (int)length, s);
 		s += length;
 		s += strspn(s, " ");

@@ -164,25 +164,11 @@ static void run_launches_set_state(struct result *result, const char *state)
 	result->state = xstrdup(state);
 }
 
-/* An unfinished launch is not pooled, and the run as a whole is then unfinished. */
-static size_t run_launches_complete_ones(const struct launches *launches, struct result *result)
-{
-	size_t i = 1;
-
-	while (i < launches->count && strcmp(launches->items[i].state, "complete") == 0)
-		i++;
-	if (i < launches->count)
-		run_launches_set_state(result, launches->items[i].state);
-	else if (launches->stopped && strcmp(result->state, "complete") == 0)
-		run_launches_set_state(result, "interrupted");
-	return i;
-}
-
 enum status run_launches_pool(struct launches *launches, const char *directory,
 			      struct result *result, struct error *err)
 {
 	enum status status = STATUS_OK;
-	size_t count = launches->count;
+	size_t count = launches->count, complete = 1;
 	char *path;
 
 	memset(result, 0, sizeof(*result));
@@ -190,10 +176,16 @@ enum status run_launches_pool(struct launches *launches, const char *directory,
 		return STATUS_OK;
 	*result = launches->items[0];
 	memset(&launches->items[0], 0, sizeof(launches->items[0]));
-	if (!launches->pooled && (count > 1 || launches->stopped))
-		estimate_pool_launches(result, 1, launches->items + 1,
-				       run_launches_complete_ones(launches, result) - 1);
-	else if (!launches->pooled)
+	if (!launches->pooled && (count > 1 || launches->stopped)) {
+		/* An unfinished launch is not pooled, and the run as a whole is then unfinished. */
+		while (complete < count && strcmp(launches->items[complete].state, "complete") == 0)
+			complete++;
+		if (complete < count)
+			run_launches_set_state(result, launches->items[complete].state);
+		else if (launches->stopped && strcmp(result->state, "complete") == 0)
+			run_launches_set_state(result, "interrupted");
+		estimate_pool_launches(result, 1, launches->items + 1, complete - 1);
+	} else if (!launches->pooled)
 		estimate_pool_settle(result);
 	if (launches->decided_by)
 		estimate_pool_widen_by_first(result, launches->decided_by);
@@ -294,15 +286,6 @@ static void run_launches_health_add_error(struct health *list, const char *topic
 	run_launches_preflight_add_finding(list, &f);
 }
 
-static bool run_launches_is_there(const struct probe *probe, const struct device_info *device)
-{
-	for (size_t i = 0; i < probe->device_count; i++)
-		if (strcmp(probe->devices[i].id, device->id) == 0 &&
-		    strcmp(probe->devices[i].uuid, device->uuid) == 0)
-			return true;
-	return false;
-}
-
 /* A device that disappeared during the run, and a failed probe, are findings as well. */
 static void run_launches_probe_again(const struct config *config, struct result *result)
 {
@@ -314,11 +297,18 @@ static void run_launches_probe_again(const struct config *config, struct result 
 		run_launches_health_add_error(&list, FINDING_LOST, "", err.message);
 	} else {
 		list = run_launches_health_collect(&probe);
-		for (size_t i = 0; i < result->device_count; i++)
-			if (!run_launches_is_there(&probe, &result->devices[i]))
-				run_launches_health_add_error(&list, FINDING_DEVICE,
-							      result->devices[i].id,
+		for (size_t i = 0; i < result->device_count; i++) {
+			const struct device_info *d = &result->devices[i];
+			size_t k = 0;
+
+			while (k < probe.device_count &&
+			       (strcmp(probe.devices[k].id, d->id) != 0 ||
+				strcmp(probe.devices[k].uuid, d->uuid) != 0))
+				k++;
+			if (k == probe.device_count)
+				run_launches_health_add_error(&list, FINDING_DEVICE, d->id,
 							      "lost during the run");
+		}
 		probe_release(&probe);
 	}
 	result->postflight = list.items;

@@ -228,19 +228,6 @@ static int one_node_conclude(struct one_node *n, struct result *result, enum sta
 	return code;
 }
 
-/* The sides are separate runs that cannot be resumed, because they would no longer alternate. */
-static enum status one_node_vacant_for_both(const char *directory, struct error *err)
-{
-	char *a = xasprintf("%s/a", directory), *b = xasprintf("%s/b", directory);
-
-	if (journal_begun(a) || journal_begun(b))
-		error_set(err, STATUS_USAGE,
-			  "%s already contains a comparison; choose another directory", directory);
-	free(a);
-	free(b);
-	return err->status;
-}
-
 /* One side of the comparison. */
 struct against_side {
 	const char *name;
@@ -477,8 +464,18 @@ static enum status one_node_begin(struct one_node *n, struct error *err)
 				   "--against cannot use launches = auto, because both sides need "
 				   "the same number; set --launches N");
 	if (status == STATUS_OK && a->against) {
+		char *sides[2] = { xasprintf("%s/a", a->directory),
+				   xasprintf("%s/b", a->directory) };
+
 		n->left.seconds *= 2; /* assumes that the other side takes the same time */
-		status = one_node_vacant_for_both(a->directory, err);
+		/* The sides cannot be resumed, because they would no longer alternate. */
+		if (journal_begun(sides[0]) || journal_begun(sides[1]))
+			status = error_set(err, STATUS_USAGE,
+					   "%s already contains a comparison; choose another "
+					   "directory",
+					   a->directory);
+		free(sides[0]);
+		free(sides[1]);
 	}
 	if (status == STATUS_OK)
 		status = run_events_open(&n->events, a->events, a->directory, err);

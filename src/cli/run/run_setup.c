@@ -123,25 +123,6 @@ enum status run_setup_refuse_cpu(const struct run_setup *setup, struct error *er
 	return err->status;
 }
 
-/*
- * Keeps every `shares`th device of each GPU backend or, with more shares than GPUs, one that
- * several shares have; the host belongs to all.
- */
-static void run_setup_keep_share(struct probe *probe, int share, int shares)
-{
-	int gpus = run_setup_count_gpus(probe), own = share % shares;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < probe->device_count; i++) {
-		const struct device_info *d = &probe->devices[i];
-
-		if (device_is_host(d) ||
-		    (gpus < shares ? d->index == own % gpus : d->index % shares == own))
-			probe->devices[kept++] = *d;
-	}
-	probe->device_count = kept;
-}
-
 /* The config with which the run in `directory` started; of the run `run`, unless that is NULL. */
 static enum status run_setup_read_config_of(const char *directory, const char *run,
 					    struct config *config, struct text *errors,
@@ -192,13 +173,27 @@ enum status run_setup_node(struct run_setup *setup, const char *directory, const
 {
 	struct text errors = TEXT_EMPTY;
 	enum status status;
+	size_t kept = 0;
+	int gpus;
 
 	memset(setup, 0, sizeof(*setup));
 	status = run_setup_read_config_of(directory, run, &setup->config, &errors, err);
 	if (status == STATUS_OK)
 		status = probe_devices(&setup->probe, &setup->config, err);
-	if (status == STATUS_OK)
-		run_setup_keep_share(&setup->probe, share, shares > 0 ? shares : 1);
+	gpus = run_setup_count_gpus(&setup->probe);
+	/*
+	 * Keeps every `shares`th device of each GPU backend or, with more shares than GPUs, one
+	 * that several shares have; the host belongs to all.
+	 */
+	for (size_t i = 0; i < setup->probe.device_count; i++) {
+		const struct device_info *d = &setup->probe.devices[i];
+
+		if (device_is_host(d) || shares < 2 ||
+		    (gpus < shares ? d->index == share % shares % gpus
+				   : d->index % shares == share % shares))
+			setup->probe.devices[kept++] = *d;
+	}
+	setup->probe.device_count = kept;
 	if (status == STATUS_OK)
 		status = run_setup_build_plan(setup, true, err);
 	if (status != STATUS_OK && !err->message[0])

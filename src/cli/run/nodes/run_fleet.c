@@ -120,21 +120,6 @@ static bool run_fleet_holds(const struct suspects *s, const char *key)
 	return s->count && bsearch(&key, s->keys, s->count, sizeof(*s->keys), run_fleet_by_text);
 }
 
-static bool run_fleet_is_suspect(const struct suspects *s, const struct case_result *c)
-{
-	char *point, *key;
-	bool found = run_fleet_holds(s, c->id);
-
-	if (found)
-		return true;
-	point = case_point(c);
-	key = xasprintf("%s %s", c->node, point);
-	found = run_fleet_holds(s, key);
-	free(point);
-	free(key);
-	return found;
-}
-
 /* Sends node `n` the list of cases to measure again; returns their number. */
 static size_t run_fleet_tell_node(const struct result *result, const struct result_node *n,
 				  const struct suspects *s, size_t *at, const char *directory,
@@ -146,16 +131,22 @@ static size_t run_fleet_tell_node(const struct result *result, const struct resu
 	/* Cases are sorted by node. */
 	for (; *at < result->case_count; ++*at) {
 		const struct case_result *c = &result->cases[*at];
-		char *id;
+		char *id, *point, *key;
 
 		if (!c->node || strcmp(c->node, n->name) != 0)
 			break;
-		if (n->status != NODE_OK || c->status != CASE_OK || !run_fleet_is_suspect(s, c))
+		if (n->status != NODE_OK || c->status != CASE_OK)
 			continue;
 		id = case_id_on_node(c);
-		text_addf(&ids, "%s\n", id);
+		point = case_point(c);
+		key = xasprintf("%s %s", c->node, point);
+		if (run_fleet_holds(s, c->id) || run_fleet_holds(s, key)) {
+			text_addf(&ids, "%s\n", id);
+			count++;
+		}
 		free(id);
-		count++;
+		free(point);
+		free(key);
 	}
 	if (count) {
 		char *path = merge_confirm_path(directory, n->name);
