@@ -79,7 +79,7 @@ static size_t fold_block_of(const struct line *first, bool forms, size_t width, 
 		struct line next = fold_line_at(last.text + last.length + 1);
 		size_t word = strcspn(next.text + next.indent, " \n");
 
-		/* The first word of a line that continues the block did not fit into the last one. */
+		/* A line continues the block if its first word did not fit into the last one. */
 		if (next.length == 0 || next.gap || last.length + 1 + word <= width ||
 		    (fold_is_row(first) ? next.indent <= first->indent + 2
 					: next.indent != first->indent))

@@ -190,8 +190,6 @@ enum triage {
 	TRIAGE_STATES
 };
 const char *store_notes_triage_word(enum triage state); /* "fixed"; "" */
-/* TRIAGE_NONE for an unknown word, such as one of a newer version; it closes nothing. */
-enum triage store_notes_triage_of_word(const char *word);
 
 struct history_note {
 	int64_t id, day, series; /* series 0: not for a single series */

@@ -59,8 +59,9 @@ static void trend_news_add_difference(struct fact_differences *out, const char *
 					  xstrndup(other + name + 1, other_length - name - 1) };
 }
 
-void trend_news_fact_differences_of(const char *before, const char *after,
-				    struct fact_differences *out)
+/* Adds the first facts that both have and that differ. */
+static void trend_news_fact_differences_of(const char *before, const char *after,
+					   struct fact_differences *out)
 {
 	for (const char *line = before; *line && out->count < MOST_DIFFERENCES;) {
 		/* If a name occurs twice, the first counts. */
@@ -254,15 +255,6 @@ char *trend_news_seam_what(struct store *history, int64_t epoch_before, int64_t 
 	return text_detach(&out);
 }
 
-const struct trend_change *trend_news_seam_change(const struct trend *t,
-						  const struct trend_seam *seam)
-{
-	for (size_t i = 0; seam->differs && i < t->change_count; i++)
-		if (t->changes[i].found == FOUND_AT_SEAM && t->changes[i].at == seam->at)
-			return &t->changes[i];
-	return NULL;
-}
-
 static struct seam_group *trend_news_seam_group_of(struct seam_groups *groups,
 						   const struct trend_seam *seam, char *what)
 {
@@ -292,12 +284,16 @@ enum status trend_news_seam_groups_add(struct seam_groups *groups, struct store 
 {
 	for (size_t i = 0; i < t->seam_count && err->status == STATUS_OK; i++) {
 		const struct trend_seam *seam = &t->seams[i];
-		const struct trend_change *change = trend_news_seam_change(t, seam);
-		bool open = change && change->state == TREND_NEW;
+		const struct trend_change *change = NULL; /* NULL: no clear difference */
+		bool open;
 		struct seam_group *g;
 		struct seam_part *p;
 		double percent;
 
+		for (size_t k = 0; seam->differs && k < t->change_count && !change; k++)
+			if (t->changes[k].found == FOUND_AT_SEAM && t->changes[k].at == seam->at)
+				change = &t->changes[k];
+		open = change && change->state == TREND_NEW;
 		if (!open && !trend_seam_is_recent(t, seam))
 			continue;
 		g = trend_news_seam_group_of(groups, seam,

@@ -27,10 +27,7 @@ struct fact_differences {
 	size_t count, capacity;
 };
 
-/* Adds the first twelve facts ("name=value" lines) that both have and that differ. */
-void trend_news_fact_differences_of(const char *before, const char *after,
-				    struct fact_differences *out);
-/* As trend_news_fact_differences_of(), for two nights. */
+/* Adds the first twelve facts ("name=value" lines) that both nights have and that differ. */
 enum status trend_news_differences(struct store *history, int64_t before, int64_t after,
 				   struct fact_differences *out, struct error *err);
 void trend_news_fact_differences_release(struct fact_differences *differences);
@@ -114,10 +111,6 @@ enum status trend_news_seam_groups_add(struct seam_groups *groups, struct store 
 				       const struct history_series *series,
 				       const struct trend *trend, struct error *err);
 void trend_news_seam_groups_release(struct seam_groups *groups);
-
-/* Change at a seam; NULL: no clear difference. */
-const struct trend_change *trend_news_seam_change(const struct trend *trend,
-						  const struct trend_seam *seam);
 
 /*
  * "since driver 590.10 (2026-10-26): 8 matmul.throughput 10.0 % worse; 33 series: no clear

@@ -242,7 +242,7 @@ const char *section_text(const struct section *section, const char *key)
 	return section_setting(section, key)->values[0].text;
 }
 
-/* Writes one section of the effective config as INI text, after an empty line unless it is first. */
+/* Writes one section of the effective config, after an empty line unless it is first. */
 static void config_write_section(const struct section *section, int with_origin, struct text *out)
 {
 	text_add(out, out->length ? "\n" : "");

@@ -182,8 +182,8 @@ static char *plan_too_much(uint64_t needed, const char *what, const char *owner,
 }
 
 /*
- * Why the case cannot run on its devices, independent of its suite: GPUDirect RDMA, the memory of its
- * devices, the host memory that the process may use. NULL: it can. The caller frees the string.
+ * Why the case cannot run on its devices, independent of its suite: GPUDirect RDMA, the memory of
+ * its devices, the host memory that the process may use. NULL: it can. The caller frees the string.
  */
 static char *plan_skip_reason(const struct plan *plan, const struct plan_case *c)
 {

@@ -62,7 +62,8 @@ bool table_is_coloured(void)
 	return isatty(STDOUT_FILENO) && !(no_color && *no_color);
 }
 
-size_t table_width_of(const char *s, size_t length)
+/* Characters in the first `length` bytes: "µ" counts as one. */
+static size_t table_width_of(const char *s, size_t length)
 {
 	size_t width = 0;
 
@@ -76,7 +77,7 @@ void table_print_folded(const char *s, size_t indent, size_t width, FILE *out)
 	for (;;) {
 		size_t end = 0, word_end = 0, length;
 
-		/* What fits, cut after a word if possible; else a whole word. */
+		/* Cuts after a word if possible; else prints a whole word. */
 		while (s[end] && table_width_of(s, end + 1) <= width) {
 			end++;
 			if (s[end] == ' ' || !s[end])

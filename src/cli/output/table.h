@@ -43,8 +43,6 @@ void table_release(struct output_table *table);
  * Columns of the terminal that `out` is connected to; SIZE_MAX (no limit) if it is not a terminal.
  */
 size_t table_terminal_columns(FILE *out);
-/* Characters in the first `length` bytes: "µ" counts as one. */
-size_t table_width_of(const char *s, size_t length);
 /* Prints a line folded at word breaks to `width` columns; continues at column `indent`. */
 void table_print_folded(const char *s, size_t indent, size_t width, FILE *out);
 /* True if stdout is a terminal and colours are wanted: https://no-color.org. */

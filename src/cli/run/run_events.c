@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 
 #include <poll.h>
 #include <stdlib.h>
@@ -160,6 +161,17 @@ static enum status run_events_refuse_inside(const char *path, const char *direct
 			 path);
 }
 
+/* File of --events; nftw() has no context argument. */
+static struct stat events_file;
+
+/* True for a hard link to the events' file. */
+static int run_events_is_own_file(const char *path, const struct stat *about, int type,
+				  struct FTW *at)
+{
+	return type == FTW_F && (at->level > 1 || run_events_owns_file(path + at->base)) &&
+	       about->st_dev == events_file.st_dev && about->st_ino == events_file.st_ino;
+}
+
 enum status run_events_open(struct run_events *e, const char *path, const char *directory,
 			    struct error *err)
 {
@@ -171,6 +183,12 @@ enum status run_events_open(struct run_events *e, const char *path, const char *
 	    run_events_refuse_inside(path, directory, err) != STATUS_OK)
 		return err->status;
 
+	if (stat(path, &events_file) == 0 &&
+	    nftw(directory, run_events_is_own_file, 16, FTW_PHYS) == 1)
+		return error_set(err, STATUS_USAGE,
+				 "the output '%.300s' is also a file of the run in '%.300s'; name "
+				 "another file",
+				 path, directory);
 	e->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
 	/* A FIFO without a reader: it may come during the run. */
 	if (e->fd < 0 && errno != ENXIO)
@@ -197,7 +215,7 @@ void run_events_finish(struct run_events *e, const struct result *result)
 	}
 	ocp_end(e->stream, result);
 	run_events_flush(e);
-	/* Waits for a slow reader, but not for one that stopped or never came, nor after a signal. */
+	/* Waits for a slow reader; not for one that stopped or never came, nor after a signal. */
 	until = clock_seconds() + END_SECONDS;
 	while ((left = e->lines.length) > 0) {
 		struct pollfd it = { .fd = e->fd, .events = POLLOUT };

@@ -223,7 +223,8 @@ char *fleet_findings_subject_words(const struct fleet *f, const struct fleet_fin
 			 f->hosts[x->host].devices);
 }
 
-char *fleet_findings_since_words(const struct fleet_finding *x)
+/* "since 2026-11-18", "since its first run, 2026-11-01" */
+static char *fleet_findings_since_words(const struct fleet_finding *x)
 {
 	char day[16];
 

@@ -159,8 +159,6 @@ char *fleet_findings_member_words(const struct fleet *fleet, const struct fleet_
  * As fleet_findings_member_words(), or "node7, the node (8 devices)", "slot cuda:5 of most nodes".
  */
 char *fleet_findings_subject_words(const struct fleet *fleet, const struct fleet_finding *finding);
-/* "since 2026-11-18", "since its first run, 2026-11-01" */
-char *fleet_findings_since_words(const struct fleet_finding *finding);
 /* "4.0 % (±0.2) worse than the others in stream/triad ... (allowed 1.9 %); since 2026-11-18" */
 char *fleet_finding_words(const struct fleet *fleet, const struct fleet_finding *finding);
 

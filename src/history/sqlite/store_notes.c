@@ -26,7 +26,8 @@ const char *store_notes_triage_word(enum triage state)
 	return triage_words[state];
 }
 
-enum triage store_notes_triage_of_word(const char *word)
+/* TRIAGE_NONE for an unknown word, such as one of a newer version; it closes nothing. */
+static enum triage store_notes_triage_of_word(const char *word)
 {
 	for (int i = 0; i < TRIAGE_STATES; i++)
 		if (strcmp(triage_words[i], word) == 0)
