@@ -379,6 +379,43 @@ static void judge_skipped(const struct judging *j, size_t i, struct verdict_chec
 	}
 }
 
+/* Judges a value by check->bound, which has the half-width `bound_half` on the log scale. */
+static void judge_value(const struct judging *j, size_t i, struct verdict_check *check,
+			const struct bound *bound, double bound_half)
+{
+	const struct observation *o = &j->observations[i];
+	const struct device_info *device = j->subjects[i]->device;
+	bool at_least = check->comparison == AT_LEAST;
+	char *reason = NULL;
+	enum verdict verdict;
+
+	/* The worst launch decides an exact metric. */
+	if (o->exact)
+		check->value = check->low = check->high =
+			figure_kind_worst_value(o->values, o->count,
+						at_least ? BETTER_HIGHER : BETTER_LOWER);
+	check->margin = check->bound > 0 ? check->value / check->bound - 1 : NAN;
+	check->margin *= at_least ? 1 : -1;
+	verdict = judge_bound(check, o, bound_half);
+	if (bound_half > 0)
+		judge_check_compare(check, root_sum_square(o->estimate.half, bound_half), NAN, 0);
+	if (o->no_interval)
+		reason = xasprintf("%zu samples are too few for an interval", o->samples);
+	else if (verdict != VERDICT_PASS)
+		reason = judge_verdict_circumstances(j->subjects[i], check->metric);
+	judge_check_decide(check, j->limit, verdict, reason ? "%s" : NULL, reason);
+	free(reason);
+	/* Without a data sheet, a bound on a GPU rests on what the driver reports. */
+	if (verdict != VERDICT_PASS || bound->kind != BOUND_SPEC || j->limit->accept_derived ||
+	    !device || spec_file(device->name))
+		return;
+	judge_check_decide(check, j->limit, VERDICT_INCONCLUSIVE,
+			   "no data sheet for '%s', so limits are derived from the driver's report",
+			   device->name);
+	check->cause = CAUSE_NO_DATA_SHEET;
+	check->final = true; /* more samples do not help */
+}
+
 static void judge_value_by_bound(const struct judging *j, size_t i, const struct bound *bound,
 				 enum check_kind comparison)
 {
@@ -386,7 +423,6 @@ static void judge_value_by_bound(const struct judging *j, size_t i, const struct
 	const struct observation *o = &j->observations[i];
 	char *reason = NULL;
 	double half = 0;
-	enum verdict verdict;
 	bool known = o->verdict == VERDICT_PASS;
 
 	if (known && bound->kind == BOUND_SPEC)
@@ -395,7 +431,6 @@ static void judge_value_by_bound(const struct judging *j, size_t i, const struct
 		known = judge_resolve_baseline(j, bound, j->subjects[i], check, &half, &reason);
 	else if (known)
 		check->bound = bound->factor;
-
 	run_findings_set(&check->bound_text, bound->text);
 	run_findings_set(&check->place, bound->place);
 	if (o->verdict == VERDICT_SKIP) {
@@ -405,33 +440,7 @@ static void judge_value_by_bound(const struct judging *j, size_t i, const struct
 	} else if (!known) {
 		judge_check_decide(check, j->limit, VERDICT_ERROR, "%s", reason);
 	} else {
-		/* The worst launch decides an exact metric. */
-		if (o->exact)
-			check->value = check->low = check->high =
-				figure_kind_worst_value(o->values, o->count,
-							comparison == AT_MOST ? BETTER_LOWER
-									      : BETTER_HIGHER);
-		check->margin = check->bound > 0 ? check->value / check->bound - 1 : NAN;
-		check->margin *= comparison == AT_LEAST ? 1 : -1;
-		verdict = judge_bound(check, o, half);
-		if (half > 0)
-			judge_check_compare(check, root_sum_square(o->estimate.half, half), NAN, 0);
-		if (o->no_interval)
-			reason = xasprintf("%zu samples are too few for an interval", o->samples);
-		else if (verdict != VERDICT_PASS)
-			reason = judge_verdict_circumstances(j->subjects[i], check->metric);
-		judge_check_decide(check, j->limit, verdict, reason ? "%s" : NULL, reason);
-		/* Without a data sheet, a bound on a GPU rests on what the driver reports. */
-		if (verdict == VERDICT_PASS && bound->kind == BOUND_SPEC &&
-		    !j->limit->accept_derived && j->subjects[i]->device &&
-		    !spec_file(j->subjects[i]->device->name)) {
-			judge_check_decide(check, j->limit, VERDICT_INCONCLUSIVE,
-					   "no data sheet for '%s', so limits are derived from the "
-					   "driver's report",
-					   j->subjects[i]->device->name);
-			check->cause = CAUSE_NO_DATA_SHEET;
-			check->final = true; /* more samples do not help */
-		}
+		judge_value(j, i, check, bound, half);
 	}
 	free(reason);
 }

@@ -89,26 +89,6 @@ static bool reference_derived_pcie(const struct device_info *device, double *val
 	return true;
 }
 
-/* DDR: two transfers per clock. */
-static bool reference_derived_memory_bandwidth(const struct device_info *device, double *value,
-					       struct text *words)
-{
-	*value = device->memory_clock_hz * 2 * device->memory_bus_bits / 8;
-	if (words)
-		text_addf(words, "%.0f MHz x 2 x %d bit", device->memory_clock_hz / 1e6,
-			  device->memory_bus_bits);
-	return *value > 0;
-}
-
-static bool reference_derived_memory(const struct device_info *device, double *value,
-				     struct text *words)
-{
-	*value = (double)device->memory_bytes;
-	if (words)
-		text_add(words, "size of device memory");
-	return *value > 0;
-}
-
 /*
  * One link, one direction; from the white papers of Pascal, Volta, Ampere (GA100, GA102), Hopper
  * and Blackwell.
@@ -132,31 +112,35 @@ static bool reference_derived_nvlink(const struct device_info *device, double *v
 	return *value > 0;
 }
 
-static bool reference_derived_nic(const struct device_info *device, double *value,
-				  struct text *words)
-{
-	*value = device->nic_bandwidth;
-	if (words)
-		text_addf(words, "the fastest active port has %g Gb/s", 8e-9 * *value);
-	return *value > 0;
-}
-
 bool reference_derived_figure(const struct device_info *device, const char *key, double *value,
 			      struct text *words)
 {
-	static const struct {
-		const char *key;
-		bool (*of)(const struct device_info *, double *, struct text *);
-	} rows[] = { { "pcie_bandwidth", reference_derived_pcie },
-		     { "memory_bandwidth", reference_derived_memory_bandwidth },
-		     { "nvlink_bandwidth", reference_derived_nvlink },
-		     { "nic_bandwidth", reference_derived_nic },
-		     { "memory", reference_derived_memory } };
 	double rate;
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (strcmp(rows[i].key, key) == 0)
-			return rows[i].of(device, value, words);
+	if (strcmp(key, "pcie_bandwidth") == 0)
+		return reference_derived_pcie(device, value, words);
+	if (strcmp(key, "nvlink_bandwidth") == 0)
+		return reference_derived_nvlink(device, value, words);
+	if (strcmp(key, "memory_bandwidth") == 0) {
+		/* DDR: two transfers per clock. */
+		*value = device->memory_clock_hz * 2 * device->memory_bus_bits / 8;
+		if (words)
+			text_addf(words, "%.0f MHz x 2 x %d bit", device->memory_clock_hz / 1e6,
+				  device->memory_bus_bits);
+		return *value > 0;
+	}
+	if (strcmp(key, "nic_bandwidth") == 0) {
+		*value = device->nic_bandwidth;
+		if (words)
+			text_addf(words, "the fastest active port has %g Gb/s", 8e-9 * *value);
+		return *value > 0;
+	}
+	if (strcmp(key, "memory") == 0) {
+		*value = (double)device->memory_bytes;
+		if (words)
+			text_add(words, "size of device memory");
+		return *value > 0;
+	}
 	rate = reference_derived_rate_for(device, key);
 	*value = device->multiprocessors * device->clock_hz * rate;
 	if (words)

@@ -283,19 +283,6 @@ struct sample_gathering {
 	bool *counted; /* flag by the GPU's index in the population */
 };
 
-static void population_sample_add_date(struct population_sample *out, const char *measured,
-				       const char *driver)
-{
-	if (!*out->first || strcmp(measured, out->first) < 0)
-		snprintf(out->first, sizeof(out->first), "%.15s", measured);
-	if (strcmp(measured, out->last) > 0)
-		snprintf(out->last, sizeof(out->last), "%.15s", measured);
-	if (!*driver || strcmp(out->driver, driver) == 0)
-		return;
-	snprintf(out->driver, sizeof(out->driver), "%.63s",
-		 *out->driver ? "several drivers" : driver);
-}
-
 /* Number of GPUs in "a" or "a+b"; 0: one is of another model, unknown or excluded. */
 static size_t
 population_sample_cards_of(const struct sample_gathering *g, const char *cards,
@@ -334,7 +321,15 @@ static void population_sample_add_cards(struct sample_gathering *g,
 			*counted = true;
 			g->out->cards++;
 			g->out->own += !found[i]->shipped;
-			population_sample_add_date(g->out, found[i]->measured, found[i]->driver);
+			if (!*g->out->first || strcmp(found[i]->measured, g->out->first) < 0)
+				snprintf(g->out->first, sizeof(g->out->first), "%.15s",
+					 found[i]->measured);
+			if (strcmp(found[i]->measured, g->out->last) > 0)
+				snprintf(g->out->last, sizeof(g->out->last), "%.15s",
+					 found[i]->measured);
+			if (*found[i]->driver && strcmp(g->out->driver, found[i]->driver) != 0)
+				snprintf(g->out->driver, sizeof(g->out->driver), "%.63s",
+					 *g->out->driver ? "several drivers" : found[i]->driver);
 		}
 	}
 	if (!n)

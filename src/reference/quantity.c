@@ -142,22 +142,16 @@ static bool quantity_parameters_match(const struct sheet_row *row, const struct 
 	return true;
 }
 
-static bool quantity_capability_matches(const struct sheet_row *row,
-					const struct device_info *device)
-{
-	int capability = device ? device->capability_major * 10 + device->capability_minor : 0;
-
-	return capability >= row->capability_from &&
-	       (!row->capability_to || (capability && capability <= row->capability_to));
-}
-
 const struct sheet_row *quantity_sheet_row_of_case(const struct sheet_row *rows,
 						   const struct case_result *c, const char *metric,
 						   const struct device_info *device)
 {
+	int capability = device ? device->capability_major * 10 + device->capability_minor : 0;
+
 	for (const struct sheet_row *row = rows; row && row->metric; row++)
 		if (strcmp(row->metric, metric) == 0 && quantity_parameters_match(row, c) &&
-		    quantity_capability_matches(row, device))
+		    capability >= row->capability_from &&
+		    (!row->capability_to || (capability && capability <= row->capability_to)))
 			return row;
 	return NULL;
 }

@@ -128,10 +128,9 @@ static enum status links_enqueue_turn(struct links *l, struct error *err)
 	    links_to_host_and_back(l, err) != STATUS_OK ||
 	    links_check_arrived(l, &l->landed, l->b->world->rank, err) != STATUS_OK)
 		return err->status;
-	if (!l->communicator)
-		return STATUS_OK;
-	return links_around_the_ring(l, err) == STATUS_OK ? links_sum_over_ranks(l, err)
-							  : err->status;
+	if (l->communicator && links_around_the_ring(l, err) == STATUS_OK)
+		links_sum_over_ranks(l, err);
+	return err->status;
 }
 
 /* One turn of this rank alone; flips a bit before the comparison. */
@@ -174,17 +173,6 @@ static enum status links_look_at_sums(const struct links *l, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status links_begin_looking(const struct links *l, struct error *err)
-{
-	if (burn_look_begin(&l->b->record, err) != STATUS_OK ||
-	    burn_look_begin(&l->record, err) != STATUS_OK)
-		return err->status;
-	if (!l->communicator)
-		return STATUS_OK;
-	return backend_copy(l->record.stream, l->sums_record.memory, &no_mismatch,
-			    sizeof(no_mismatch), err);
-}
-
 /* Runs `turns` transfers concurrently with `count` GEMMs. */
 static enum status links_round_of(struct links *l, uint64_t turns, uint64_t count, double *seconds,
 				  struct error *err)
@@ -203,7 +191,10 @@ static enum status links_round_of(struct links *l, uint64_t turns, uint64_t coun
 							    : "transfer to the host and back",
 					    .bytes = l->bytes };
 
-	if (links_begin_looking(l, err) != STATUS_OK ||
+	if (burn_look_begin(&b->record, err) != STATUS_OK ||
+	    burn_look_begin(&l->record, err) != STATUS_OK ||
+	    (l->communicator && backend_copy(l->record.stream, l->sums_record.memory, &no_mismatch,
+					     sizeof(no_mismatch), err) != STATUS_OK) ||
 	    (count &&
 	     products_enqueue(&l->products, count, b->record.buffer.memory, err) != STATUS_OK) ||
 	    backend_event_record(b->start, l->record.stream, err) != STATUS_OK)
@@ -234,26 +225,18 @@ static bool links_agreed_to_go_on(struct burn *b, struct error *err)
 	       (world_max(b->world, burn_look_inject_due(b)) > 0 || time_left);
 }
 
-/* Seconds per GEMM without transfers. */
-static enum status links_time_products(struct links *l, double *seconds, struct error *err)
-{
-	double ignored, began = clock_seconds();
-	enum status status = links_round_of(l, 0, 4, &ignored, err);
-
-	*seconds = (clock_seconds() - began) / 4;
-	return status;
-}
-
 static enum status links_transfer_slice(struct links *l, struct error *err)
 {
 	struct burn *b = l->b;
 	uint64_t turns, products;
-	double seconds, product_seconds = 0;
+	double seconds, product_seconds, began;
 
 	/* Time both alone first: GEMMs and turns of equal duration keep both busy. */
 	links_round_of(l, 1, 1, &b->series->first, err);
+	began = clock_seconds();
 	if (err->status == STATUS_OK)
-		links_time_products(l, &product_seconds, err);
+		links_round_of(l, 0, 4, &seconds, err);
+	product_seconds = (clock_seconds() - began) / 4;
 	if (err->status == STATUS_OK)
 		links_round_of(l, 4, 0, &seconds, err);
 	if (world_agree(b->world, err->status, err) != STATUS_OK)
@@ -311,26 +294,20 @@ static enum status links_open_ranks(struct links *l, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status open_links(struct links *l, struct error *err)
-{
-	struct burn *b = l->b;
-
-	l->bytes = link_bytes(b->run->c->section);
-	l->turn_bytes = (double)l->bytes * (b->world->size > 1 ? 4 : 2);
-	if (burn_look_record_open(&l->record, b->device, err) != STATUS_OK ||
-	    buffer_alloc(&l->source, b->device, ALLOCATOR_DEVICE, l->bytes, err) != STATUS_OK ||
-	    buffer_alloc(&l->landed, b->device, ALLOCATOR_DEVICE, l->bytes, err) != STATUS_OK ||
-	    buffer_alloc(&l->host, b->device, ALLOCATOR_PINNED, l->bytes, err) != STATUS_OK)
-		return err->status;
-	return products_open(&l->products, b, b->record.stream, PRECISION_FP32, err);
-}
-
 enum status burn_links(struct burn *b, struct error *err)
 {
-	struct links l = { .b = b };
+	struct links l = { .b = b,
+			   .bytes = link_bytes(b->run->c->section),
+			   .turn_bytes = (double)link_bytes(b->run->c->section) *
+					 (b->world->size > 1 ? 4 : 2) };
 
+	if (burn_look_record_open(&l.record, b->device, err) == STATUS_OK &&
+	    buffer_alloc(&l.source, b->device, ALLOCATOR_DEVICE, l.bytes, err) == STATUS_OK &&
+	    buffer_alloc(&l.landed, b->device, ALLOCATOR_DEVICE, l.bytes, err) == STATUS_OK &&
+	    buffer_alloc(&l.host, b->device, ALLOCATOR_PINNED, l.bytes, err) == STATUS_OK)
+		products_open(&l.products, b, b->record.stream, PRECISION_FP32, err);
 	/* If its first GEMM is wrong, a rank still leaves together with the others. */
-	if (world_agree(b->world, open_links(&l, err), err) == STATUS_OK &&
+	if (world_agree(b->world, err->status, err) == STATUS_OK &&
 	    world_agree(b->world, links_open_ranks(&l, err), err) == STATUS_OK)
 		links_transfer_slice(&l, err);
 	products_close(&l.products);

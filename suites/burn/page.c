@@ -231,32 +231,28 @@ static bool page_compared(const struct case_result *c)
 	return case_metric(c, "burn.multiply_adds") || case_metric(c, "burn.wrong");
 }
 
-/* The load's rate in the slice in which it was lowest; NULL: none was measured. */
-static const struct case_result *page_slowest(const struct result *run, const struct case_result *c)
-{
-	const struct case_result *slowest = NULL;
-
-	for (size_t i = 0; i < run->case_count; i++) {
-		const struct metric_value *m = view_headline(&run->cases[i]);
-
-		if (run->cases[i].status == CASE_OK && m && m->headline && isfinite(m->value) &&
-		    page_same_search(&run->cases[i], c) &&
-		    (!slowest || m->value < view_headline(slowest)->value))
-			slowest = &run->cases[i];
-	}
-	return slowest;
-}
-
 /* "671 TFLOP/s, 68 %"; without the share where the data sheet has no such value. */
 static char *page_rate(const struct view *view, const struct result *run,
 		       const struct case_result *c)
 {
-	const struct case_result *slowest = page_slowest(run, c);
-	const struct metric_value *m = slowest ? view_headline(slowest) : NULL;
-	const struct device_info *device = slowest ? result_device(run, slowest->device) : NULL;
+	const struct case_result *slowest = NULL;
+	const struct metric_value *m = NULL;
+	const struct device_info *device;
 	struct formatted rate;
 	struct spec_peak peak;
 
+	/* The slice in which the load's rate was lowest. */
+	for (size_t i = 0; i < run->case_count; i++) {
+		const struct metric_value *own = view_headline(&run->cases[i]);
+
+		if (run->cases[i].status == CASE_OK && own && own->headline &&
+		    isfinite(own->value) && page_same_search(&run->cases[i], c) &&
+		    (!m || own->value < m->value)) {
+			slowest = &run->cases[i];
+			m = own;
+		}
+	}
+	device = slowest ? result_device(run, slowest->device) : NULL;
 	if (!m)
 		return xstrdup("not measured");
 	rate = format_rounded(m->value, presented_case_unit(view, slowest, m));

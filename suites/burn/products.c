@@ -475,17 +475,6 @@ static enum status products_time_unchecked(struct burn *b, struct products *p, u
 	return STATUS_OK;
 }
 
-/* Sleeps in parts, so that a request to stop is obeyed; then records the lower temperature. */
-static enum status products_pause(struct burn *b, double seconds, struct error *err)
-{
-	double until = fmin(clock_seconds() + seconds, b->deadline);
-
-	while (clock_seconds() < until && burn_look_interrupted(b, err) == STATUS_OK)
-		clock_sleep(fmin(PAUSE_PART, until - clock_seconds()));
-	burn_look_hand_over(b, false);
-	return err->status;
-}
-
 /*
  * One burst of GEMMs after a gap, as a power pulse. The whole second of the host's clock selects
  * lengths and phase, so that all processes of the host use the same without a message: in one half
@@ -510,22 +499,6 @@ static enum status products_burst(struct burn *b, struct products *p, double eac
 	return products_chunk(b, p, products_in_time(burst, each), &seconds, err);
 }
 
-/*
- * The last part of the slice, at least one burst. The rate of bursts is no sample: it is above the
- * sustained one.
- */
-static enum status products_bursts(struct burn *b, struct products *p, double each,
-				   struct error *err)
-{
-	do {
-		if (products_burst(b, p, each, err) != STATUS_OK)
-			return err->status;
-		burn_look_pulse(b);
-	} while (burn_look_interrupted(b, err) == STATUS_OK && clock_seconds() < b->deadline &&
-		 b->tally.check_errors < BURN_CHECK_ERRORS);
-	return err->status;
-}
-
 /* Repeats the work once per slice if results were wrong. */
 static enum status products_repeat_once(struct burn *b, struct products *p, bool *repeated,
 					struct error *err)
@@ -546,7 +519,15 @@ static enum status products_steadily(struct burn *b, struct products *p, uint64_
 
 	do {
 		if (pause > 0 && clock_seconds() >= middle) {
-			if (products_pause(b, pause, err) != STATUS_OK)
+			double until = fmin(clock_seconds() + pause, b->deadline);
+
+			/* In parts, so that a request to stop is obeyed. */
+			while (clock_seconds() < until &&
+			       burn_look_interrupted(b, err) == STATUS_OK)
+				clock_sleep(fmin(PAUSE_PART, until - clock_seconds()));
+			/* Records the lower temperature. */
+			burn_look_hand_over(b, false);
+			if (err->status != STATUS_OK)
 				return err->status;
 			pause = 0;
 		}
@@ -579,9 +560,20 @@ static enum status products_until_over(struct burn *b, struct products *p, struc
 	b->deadline = end - in_bursts * b->run->c->fixed_seconds;
 	products_steadily(b, p, count, section_real(section, "pause"), &repeated, err);
 	b->deadline = end;
-	if (err->status == STATUS_OK && in_bursts > 0 &&
-	    products_bursts(b, p, seconds / 2, err) == STATUS_OK)
-		products_repeat_once(b, p, &repeated, err);
+	/*
+	 * The last part of the slice, at least one burst. The rate of bursts is no sample: it is
+	 * above the sustained one.
+	 */
+	if (err->status == STATUS_OK && in_bursts > 0) {
+		do {
+			if (products_burst(b, p, seconds / 2, err) != STATUS_OK)
+				return err->status;
+			burn_look_pulse(b);
+		} while (burn_look_interrupted(b, err) == STATUS_OK && clock_seconds() < end &&
+			 b->tally.check_errors < BURN_CHECK_ERRORS);
+		if (err->status == STATUS_OK)
+			products_repeat_once(b, p, &repeated, err);
+	}
 	return err->status == STATUS_OK ? products_time_unchecked(b, p, count, err) : err->status;
 }
 

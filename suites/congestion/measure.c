@@ -339,23 +339,6 @@ static enum status congestion_measure_keep_loaded(void *state, struct error *err
 	return status == STATUS_OK && !s->victim ? congestion_measure_add_piece(s, err) : status;
 }
 
-static enum status congestion_measure_stop_load(struct congestion_side *s, struct error *err)
-{
-	return s->victim ? STATUS_OK : backend_stream_synchronize(s->load_stream, err);
-}
-
-/* The rank's own mean over the `counted` samples, which follow the warm-up. */
-static double congestion_measure_own_mean(const struct congestion_side *s, size_t counted)
-{
-	double sum = 0;
-
-	if (!counted || counted > s->own_count)
-		return NAN;
-	for (size_t i = s->own_count - counted; i < s->own_count; i++)
-		sum += s->own[i];
-	return sum / (double)counted;
-}
-
 struct time_spread {
 	double value, low, high;
 };
@@ -476,6 +459,9 @@ static enum status congestion_measure_sample_victims(struct congestion_side *s, 
 						     const char *series, const struct series **time,
 						     double *own, struct error *err)
 {
+	double sum = 0;
+	size_t counted;
+
 	s->own_count = 0;
 	w->launch = congestion_measure_launch_victims;
 	w->finish = congestion_measure_note_own;
@@ -483,7 +469,11 @@ static enum status congestion_measure_sample_victims(struct congestion_side *s, 
 	w->min_samples = TAIL_SAMPLES;
 	if (run_sample(s->run, w, series, time, err) != STATUS_OK)
 		return err->status;
-	*own = congestion_measure_own_mean(s, (*time)->count);
+	/* The rank's own mean over the counted samples, which follow the warm-up. */
+	counted = (*time)->count;
+	for (size_t i = 0; i < counted && counted <= s->own_count; i++)
+		sum += s->own[s->own_count - counted + i];
+	*own = counted && counted <= s->own_count ? sum / (double)counted : (double)NAN;
 	return STATUS_OK;
 }
 
@@ -521,7 +511,9 @@ static enum status congestion_measure(struct congestion_side *s, struct error *e
 	w.prepare = congestion_measure_keep_loaded;
 	status = congestion_measure_sample_victims(s, &w, "congestion.time", &time, &own, err);
 	status = world_agree(s->run->world,
-			     status == STATUS_OK ? congestion_measure_stop_load(s, err) : status,
+			     status == STATUS_OK && !s->victim
+				     ? backend_stream_synchronize(s->load_stream, err)
+				     : status,
 			     err);
 	if (status != STATUS_OK)
 		return status;

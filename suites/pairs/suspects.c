@@ -195,13 +195,6 @@ static bool pairs_suspects_is_proven(const struct pair_suspects *b, const struct
 			       CANDIDATE_SHARE * pairs_suspects_margin(b, best);
 }
 
-static int pairs_suspects_by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /*
  * Mean deficit of the node's pairs with known-good nodes, relative to that of two such nodes. Drops
  * the worst quarter, at least one, as possible bad links. Of two the better one counts. NaN: too
@@ -223,7 +216,7 @@ static double pairs_suspects_average_shortfall(const struct pair_suspects *b, si
 			values[count++] = pairs_suspects_worse_or_better(
 				e->metric, pairs_suspects_most_favourable(e->metric), t->proven);
 	}
-	qsort(values, count, sizeof(*values), pairs_suspects_by_value);
+	qsort(values, count, sizeof(*values), compare_doubles);
 	dropped = count > 7 ? count / 4 : 1;
 	for (size_t i = 0; i + dropped < count; i++)
 		sum += values[i] / (double)(count - dropped);
@@ -446,21 +439,6 @@ static void pairs_suspects_find_nodes(struct pair_suspects *b, size_t point, int
 	}
 }
 
-/* Nodes that are nearly suspects. */
-static void pairs_suspects_add_candidates(struct pair_suspects *b)
-{
-	for (size_t node = 0; node < b->name_count; node++) {
-		struct suspect *a;
-
-		if (!b->candidate[node] || b->suspect_at[node])
-			continue;
-		ARRAY_GROW(b->found, b->count, b->capacity);
-		a = &b->found[b->count++];
-		*a = (struct suspect){ .candidate = true };
-		snprintf(a->node, sizeof(a->node), "%s", b->names[node]);
-	}
-}
-
 static void pairs_suspects_find_link(struct pair_suspects *b, const struct measured_pair *e)
 {
 	const struct pair_table *t =
@@ -513,7 +491,15 @@ size_t pairs_find_suspects(const struct result *result, const struct section *se
 	pairs_suspects_narrow_down(&b);
 	for (size_t i = 0; i < b.edge_count; i++)
 		pairs_suspects_find_link(&b, &b.edges[i]);
-	pairs_suspects_add_candidates(&b);
+	/* Nodes that are nearly suspects. */
+	for (size_t node = 0; node < b.name_count; node++)
+		if (b.candidate[node] && !b.suspect_at[node]) {
+			ARRAY_GROW(b.found, b.count, b.capacity);
+			b.found[b.count] = (struct suspect){ .candidate = true };
+			snprintf(b.found[b.count].node, sizeof(b.found[b.count].node), "%s",
+				 b.names[node]);
+			b.count++;
+		}
 	pairs_suspects_tables_release(&b);
 	*out = b.found;
 	return b.count;

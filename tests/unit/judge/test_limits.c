@@ -58,8 +58,10 @@ static void describe_device(const struct gpu *gpu, int index, struct device_info
 	d->memory_bytes = (uint64_t)fact(gpu, "memory", 12e9);
 	d->l2_bytes = (uint64_t)fact(gpu, "l2", 4e6);
 	d->clock_hz = fact(gpu, "boost_clock", 1.6e9);
-	d->memory_clock_hz = fact(gpu, "memory_clock", 0);
-	d->memory_bus_bits = (int)fact(gpu, "memory_bus", 0);
+	/* A model may have published figures and no data sheet; the driver then reports these. */
+	d->memory_clock_hz =
+		fact(gpu, "memory_clock", isnan(gpu_figure(gpu, "memory_bandwidth")) ? 900e6 : 0);
+	d->memory_bus_bits = (int)fact(gpu, "memory_bus", 4096);
 	d->pcie_generation_max = (int)fact(gpu, "pcie_generation", 3);
 	d->pcie_width_max = (int)fact(gpu, "pcie_lanes", 16);
 	d->nvlink_count = (int)fact(gpu, "nvlink_links", 0);
