@@ -151,7 +151,8 @@ static enum verdict outlier_verdict(const struct outlier_group *g, const struct 
 
 /*
  * The check of the slower of two devices that contradicts the faster one: it passes against
- * reference GPUs, whose median would fail the comparison with the faster one as well. NULL: none.
+ * reference GPUs, whose median is nearer to it and would fail the comparison with the faster one as
+ * well. NULL: none.
  */
 static const struct verdict_check *outlier_check_of_references(const struct outlier_group *g,
 							       size_t slower)
@@ -171,7 +172,8 @@ static const struct verdict_check *outlier_check_of_references(const struct outl
 		    c->reference_count >= FEWEST_REFERENCES &&
 		    strcmp(c->case_id, subject->first->id) == 0 &&
 		    strcmp(c->metric, j->limit->metric->name) == 0 &&
-		    s.others - center > -log(1 - j->limit->outlier_margin))
+		    s.others - center > -log(1 - j->limit->outlier_margin) &&
+		    s.others - center > center - g->logs[slower])
 			return c;
 	}
 	return NULL;
@@ -233,7 +235,6 @@ static void outlier_judge_member(const struct outlier_group *g, size_t member)
 	struct verdict_check *check = outlier_add_check(j, g->members[member]);
 	char *others = g->count > 2 ? xasprintf("the median of %zu identical devices", s.count)
 				    : xstrdup("the other device");
-
 	bool fastest =
 		found == VERDICT_INCONCLUSIVE && outlier_judge_by_fastest(g, member, check, &s);
 

@@ -257,6 +257,9 @@ def reads_high():
 			said = " ".join(run("check", "doctored.json")[1].split())
 			failures.extend(f"{high} reads too high: '{w}' is missing in {said[:600]}" for w in (
 				f"% better than {other} and", "% better than the median of 8 reference GPUs", "cause: reads-high") if w not in said)
+	# The slower one is farther from the reference GPUs.
+	judged("copies of cuda:0 x 0.96, of cuda:1 x 1.025", slower(slower(copy.deepcopy(HEALTHY), .96, "cuda:0", "/d2h/"), 1.025, "cuda:1", "/d2h/"),
+	       "REJECTED", "GPU cuda:0 is 6.4 % slower than cuda:1")
 	# A slow GPU is rejected if the other one agrees with the reference GPUs.
 	judged("copies of cuda:1 x 0.9", slower(copy.deepcopy(HEALTHY), .9, "cuda:1", "/d2h/"), "REJECTED", "GPU cuda:1 is 10 % slower than cuda:0")
 
