@@ -38,28 +38,23 @@ static void soak_host_merge(struct wrong_words *out, const struct wrong_words *p
 	}
 }
 
-static void soak_host_sweep_word(const struct soak_memory_arguments *a, uint64_t i,
-				 struct wrong_words *found)
-{
-	uint64_t *at = (uint64_t *)a->memory + i;
-	uint64_t index = a->first + i, address = (uint64_t)(uintptr_t)at;
-	uint64_t expected = soak_pattern_word(a->expected, index, address);
-
-	if (a->check && *at != expected)
-		soak_host_record(found, 8 * index, address, expected, *at);
-	found->compared += a->check;
-	if (a->write)
-		*at = soak_pattern_word(a->next, index, address);
-}
-
 static void soak_host_sweep_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	struct findings *f = context;
 	const struct soak_memory_arguments *a = f->arguments;
 
 	memset(&f->parts[part], 0, sizeof(f->parts[part]));
-	for (uint64_t n = begin; n < end; n++)
-		soak_host_sweep_word(a, a->descending ? a->words - 1 - n : n, &f->parts[part]);
+	for (uint64_t n = begin; n < end; n++) {
+		uint64_t i = a->descending ? a->words - 1 - n : n, index = a->first + i;
+		uint64_t *at = (uint64_t *)a->memory + i, address = (uint64_t)(uintptr_t)at;
+		uint64_t expected = soak_pattern_word(a->expected, index, address);
+
+		if (a->check && *at != expected)
+			soak_host_record(&f->parts[part], 8 * index, address, expected, *at);
+		f->parts[part].compared += a->check;
+		if (a->write)
+			*at = soak_pattern_word(a->next, index, address);
+	}
 }
 
 static enum status soak_memory_run(struct stream *stream, const void *arguments, struct error *err)

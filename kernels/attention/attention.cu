@@ -6,7 +6,6 @@
 #include "kernels/attention/attention_mma.cuh"
 #include "kernels/attention/attention_problem.cuh"
 #include "kernels/attention/attention_simt.cuh"
-#include "kernels/attention/attention_wgmma.h"
 #include "kernels/attention/attention_wmma.cuh"
 #include "device/cuda/cuda_kernel.h"
 

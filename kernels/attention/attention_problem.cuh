@@ -71,4 +71,17 @@ static inline unsigned attention_problem_blocks(const attention_problem &p)
 	return (unsigned)p.tiles * p.shape.batch * p.shape.heads;
 }
 
+/*
+ * The part compiled only for compute capability 9.0. True for FP16 and BF16; the caller checks that
+ * addresses and lines are multiples of 16 bytes.
+ */
+extern "C" bool attention_wgmma_takes(const struct attention_shape *shape);
+extern "C" enum status attention_wgmma_forward(struct stream *stream,
+					       const attention_forward_arguments *a,
+					       struct error *err);
+/* Call after `delta` has been computed. */
+extern "C" enum status attention_wgmma_backward(struct stream *stream,
+						const attention_backward_arguments *a,
+						struct error *err);
+
 #endif

@@ -1,7 +1,6 @@
 /* Attention with the tensor cores of compute capability 9.0: see attention_wgmma.cuh. */
-#include "kernels/attention/attention_wgmma.h"
-
 #include "kernels/attention/attention_wgmma.cuh"
+
 #include "kernels/attention/attention_problem.cuh"
 #include "device/cuda/cuda_kernel.h"
 

@@ -10,7 +10,7 @@
 #ifndef GPUPROOF_KERNELS_ATTENTION_WGMMA_CUH
 #define GPUPROOF_KERNELS_ATTENTION_WGMMA_CUH
 
-#include "kernels/attention/attention_wgmma.h"
+#include "kernels/attention/attention_problem.cuh"
 
 #include "kernels/attention/attention_rows.cuh"
 #include "kernels/gemm/tma.cuh"

@@ -10,7 +10,6 @@
 #include <mma.h>
 
 #include "kernels/attention/attention_rows.cuh"
-#include "kernels/launch/absent.cuh"
 #include "kernels/launch/compat.h"
 
 #define WMMA_THREADS 128

@@ -36,14 +36,6 @@ static int64_t gemm_host_min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* With beta = 0 the old C is not read. */
-static void gemm_host_scale_columns(const struct gemm *g, float *c, int64_t columns)
-{
-	for (int64_t j = 0; j < columns; j++)
-		for (int64_t i = 0; i < g->m; i++)
-			c[i + j * g->ldc] = g->beta != 0 ? (float)g->beta * c[i + j * g->ldc] : 0;
-}
-
 /* Columns begin to end - 1 of one GEMM. */
 static void gemm_host_multiply_columns(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
@@ -53,7 +45,10 @@ static void gemm_host_multiply_columns(void *context, unsigned part, uint64_t be
 	float *c = (float *)g->c + first * g->ldc;
 
 	(void)part;
-	gemm_host_scale_columns(g, c, columns);
+	/* With beta = 0 the old C is not read. */
+	for (int64_t j = 0; j < columns; j++)
+		for (int64_t i = 0; i < g->m; i++)
+			c[i + j * g->ldc] = g->beta != 0 ? (float)g->beta * c[i + j * g->ldc] : 0;
 	for (int64_t i = 0; i < g->m; i += ROWS)
 		for (int64_t l = 0; l < g->k; l += DEPTH)
 			for (int64_t j = 0; j < columns; j += COLUMNS)

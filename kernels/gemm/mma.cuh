@@ -13,7 +13,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "kernels/launch/absent.cuh"
 #include "kernels/launch/compat.h"
 
 template <typename T, int WIDTH>

@@ -49,4 +49,16 @@
 #define CUDA_HAS_FP8_MMA (CUDART_VERSION >= 12040)
 #define CODE_HAS_FP8_MMA (CODE_CAPABILITY >= 89 && CUDA_HAS_FP8_MMA)
 
+#ifdef __CUDACC__
+/*
+ * Body of a kernel that the compiled architecture does not support. Traps: a device whose driver
+ * compiled PTX of an older architecture must not return from such a launch as if it had computed
+ * something.
+ */
+static __device__ __forceinline__ void code_is_absent(void)
+{
+	__trap();
+}
+#endif
+
 #endif

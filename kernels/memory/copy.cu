@@ -13,26 +13,23 @@
 /* Vectors in flight per thread. */
 #define DEPTH 4
 
-/*
- * Copies DEPTH vectors, `lane` apart, from vector `first` on, then advances by `step`, within
- * `count`; vector by vector at the end.
- */
-static __device__ void memory_copy_move(uint4 *to, const uint4 *from, uint64_t count,
-					uint64_t first, uint64_t lane, uint64_t step)
+/* Copies DEPTH vectors of a thread at a time; vector by vector at the end. */
+static __device__ void memory_copy_move(uint4 *to, const uint4 *from, uint64_t count)
 {
-	for (uint64_t at = first; at < count; at += step) {
+	for (uint64_t at = (uint64_t)blockIdx.x * THREADS * DEPTH + threadIdx.x; at < count;
+	     at += (uint64_t)gridDim.x * THREADS * DEPTH) {
 		uint4 x[DEPTH];
 
-		if (at + (DEPTH - 1) * lane < count) {
+		if (at + (DEPTH - 1) * THREADS < count) {
 #pragma unroll
 			for (int k = 0; k < DEPTH; k++)
-				x[k] = from[at + k * lane];
+				x[k] = from[at + k * THREADS];
 #pragma unroll
 			for (int k = 0; k < DEPTH; k++)
-				to[at + k * lane] = x[k];
+				to[at + k * THREADS] = x[k];
 			continue;
 		}
-		for (uint64_t k = at; k < count && k < at + DEPTH * lane; k += lane)
+		for (uint64_t k = at; k < count && k < at + DEPTH * THREADS; k += THREADS)
 			to[k] = from[k];
 	}
 }
@@ -44,15 +41,12 @@ static __device__ void memory_copy_move_rest(char *to, const char *from, uint64_
 		to[bytes / 16 * 16 + threadIdx.x] = from[bytes / 16 * 16 + threadIdx.x];
 }
 
+/* Each block copies neighbouring lines, blocks side by side. */
 static __global__ void __launch_bounds__(THREADS, 2)
-	memory_copy_kernel(char *to, const char *from, uint64_t bytes, uint64_t count, bool blocked)
+	memory_copy_kernel(char *to, const char *from, uint64_t bytes, uint64_t count)
 {
-	uint64_t width = blocked ? THREADS : (uint64_t)gridDim.x * THREADS;
-	uint64_t first = (uint64_t)blockIdx.x * THREADS * (blocked ? DEPTH : 1) + threadIdx.x;
-
 	for (uint64_t i = 0; i < count; i++) {
-		memory_copy_move((uint4 *)to, (const uint4 *)from, bytes / 16, first, width,
-				 (uint64_t)gridDim.x * THREADS * DEPTH);
+		memory_copy_move((uint4 *)to, (const uint4 *)from, bytes / 16);
 		memory_copy_move_rest(to, from, bytes);
 	}
 }
@@ -61,8 +55,8 @@ static __global__ void __launch_bounds__(THREADS, 2)
  * Warps alternate: an even one copies a vector per thread forth, the next odd one the same vectors
  * back.
  */
-static __global__ void memory_copy_both_by_warps(char *to, const char *from, char *back_to,
-						 const char *back_from, uint64_t bytes)
+static __global__ void memory_copy_both(char *to, const char *from, char *back_to,
+					const char *back_from, uint64_t bytes)
 {
 	uint64_t thread = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	uint64_t at = thread / 64 * 32 + thread % 32;
@@ -75,42 +69,6 @@ static __global__ void memory_copy_both_by_warps(char *to, const char *from, cha
 		((uint4 *)to)[at] = ((const uint4 *)from)[at];
 	if (blockIdx.x == 0 && thread < 64 && at < bytes % 16)
 		to[bytes / 16 * 16 + at] = from[bytes / 16 * 16 + at];
-}
-
-/* Every thread copies in both directions, so that neither can run ahead. */
-static __global__ void __launch_bounds__(THREADS, 2)
-	memory_copy_both_by_threads(char *to, const char *from, char *back_to,
-				    const char *back_from, uint64_t bytes)
-{
-	uint64_t step = (uint64_t)gridDim.x * THREADS;
-
-	for (uint64_t at = (uint64_t)blockIdx.x * THREADS + threadIdx.x; at < bytes / 16;
-	     at += step) {
-		uint4 forth = ((const uint4 *)from)[at], back = ((const uint4 *)back_from)[at];
-
-		((uint4 *)to)[at] = forth;
-		((uint4 *)back_to)[at] = back;
-	}
-	memory_copy_move_rest(to, from, bytes);
-	memory_copy_move_rest(back_to, back_from, bytes);
-}
-
-static void memory_copy_launch_both(const struct copy_arguments *a, unsigned most,
-				    cudaStream_t stream)
-{
-	char *to = (char *)a->to, *back_to = (char *)a->back_to;
-	const char *from = (const char *)a->from, *back_from = (const char *)a->back_from;
-
-	for (uint64_t i = 0; i < a->count; i++) {
-		if (a->method == COPY_STRIDED)
-			memory_copy_both_by_threads<<<most, THREADS, 0, stream>>>(to, from, back_to,
-										  back_from,
-										  a->bytes);
-		else
-			memory_copy_both_by_warps<<<storage_grid_for(a->bytes, THREADS * 8),
-						    THREADS, 0, stream>>>(to, from, back_to,
-									  back_from, a->bytes);
-	}
 }
 
 extern "C" enum status kernel_cuda_copy(struct stream *stream, const void *arguments,
@@ -128,12 +86,13 @@ extern "C" enum status kernel_cuda_copy(struct stream *stream, const void *argum
 		return error_set(err, STATUS_INTERNAL, "copy: memory must be aligned to 16 bytes");
 	if (a->bytes == 0)
 		return STATUS_OK;
-	if (a->back_to)
-		memory_copy_launch_both(a, blocks, handle);
-	else
+	if (!a->back_to)
 		memory_copy_kernel<<<blocks, THREADS, 0, handle>>>((char *)a->to,
 								   (const char *)a->from, a->bytes,
-								   a->count,
-								   a->method != COPY_STRIDED);
+								   a->count);
+	for (uint64_t i = 0; i < a->count && a->back_to; i++)
+		memory_copy_both<<<storage_grid_for(a->bytes, THREADS * 8), THREADS, 0, handle>>>(
+			(char *)a->to, (const char *)a->from, (char *)a->back_to,
+			(const char *)a->back_from, a->bytes);
 	return cuda_device_check_launch("copy", err);
 }

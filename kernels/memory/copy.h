@@ -4,13 +4,6 @@
 
 #include "kernels/kernel.h"
 
-/* Distribution of the work over the blocks of a grid. The host has one method and ignores it. */
-enum copy_method {
-	COPY_AUTO,    /* the best known method */
-	COPY_STRIDED, /* the whole grid copies one window of memory at a time */
-	COPY_BLOCKED  /* each block copies neighbouring lines, blocks side by side */
-};
-
 /*
  * "copy": copies `bytes` from `from` to `to`, `count` times; they must not overlap. Both are
  * aligned to 16 bytes and may be memory of the stream's device, of a peer device, or page-locked
@@ -23,7 +16,6 @@ struct copy_arguments {
 	void *to;
 	const void *from;
 	uint64_t bytes, count;
-	enum copy_method method;
 	void *back_to; /* NULL: one direction */
 	const void *back_from;
 };

@@ -115,4 +115,12 @@ static inline struct peak_tensor_shape kernel_peak_tensor_shape(const struct dev
 	return fp8 || capability < since ? none : small;
 }
 
+/* The part of "peak_tensor" compiled only for compute capability 9.0. */
+#ifdef __cplusplus
+extern "C"
+#endif
+	enum status
+	peak_wgmma_launch(struct stream *stream, const struct peak_tensor_arguments *arguments,
+			  struct error *err);
+
 #endif

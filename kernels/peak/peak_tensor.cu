@@ -7,10 +7,8 @@
 #include <cuda_fp16.h>
 #include <mma.h>
 
-#include "kernels/launch/absent.cuh"
 #include "kernels/launch/compat.h"
 #include "device/cuda/cuda_kernel.h"
-#include "kernels/peak/peak_wgmma.h"
 
 #define THREADS 256
 #define LEFTS 2

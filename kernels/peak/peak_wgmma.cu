@@ -1,5 +1,5 @@
 /* The tensor cores of compute capability 9.0 at peak rate: see peak.h. */
-#include "kernels/peak/peak_wgmma.h"
+#include "kernels/peak/peak.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -13,7 +13,7 @@
 /* Bytes before and after the copy that must stay as they are. */
 #define MARGIN 32
 
-static void copy_once(struct bench *b, enum copy_method method, size_t bytes)
+static void copy_once(struct bench *b, size_t bytes)
 {
 	unsigned char *data = xmalloc(bytes + 2 * MARGIN), *got = xmalloc(bytes + 2 * MARGIN);
 	uint64_t state = bytes;
@@ -27,23 +27,22 @@ static void copy_once(struct bench *b, enum copy_method method, size_t bytes)
 		     &(struct copy_arguments){ .to = to + MARGIN,
 					       .from = from + MARGIN,
 					       .bytes = bytes,
-					       .count = 2,
-					       .method = method });
+					       .count = 2 });
 	bench_download(b, got, to, bytes + 2 * MARGIN);
 	for (size_t i = 0; i < bytes + 2 * MARGIN && bench_ok(b); i++) {
 		unsigned char expected = i >= MARGIN && i < MARGIN + bytes ? data[i] : 0xee;
 
 		if (got[i] != expected)
 			error_set(b->err, STATUS_MISMATCH,
-				  "copy of %zu bytes, method %d: byte %zd is %#x, not %#x", bytes,
-				  (int)method, (ssize_t)i - MARGIN, got[i], expected);
+				  "copy of %zu bytes: byte %zd is %#x, not %#x", bytes,
+				  (ssize_t)i - MARGIN, got[i], expected);
 	}
 	free(got);
 	free(data);
 }
 
 /* Back and forth in one launch: both arrive, and nothing beyond their ends. */
-static void copy_both(struct bench *b, enum copy_method method, size_t bytes)
+static void copy_both(struct bench *b, size_t bytes)
 {
 	unsigned char *data = xmalloc(2 * bytes), *got = xmalloc(2 * (bytes + 1));
 	uint64_t state = bytes;
@@ -60,49 +59,33 @@ static void copy_both(struct bench *b, enum copy_method method, size_t bytes)
 					       .from = from[0],
 					       .bytes = bytes,
 					       .count = 1,
-					       .method = method,
 					       .back_to = to[1],
 					       .back_from = from[1] });
 	for (int i = 0; i < 2 && bench_ok(b); i++) {
 		bench_download(b, got, to[i], bytes + 1);
 		if (memcmp(got, data + i * bytes, bytes) != 0 || got[bytes] != 0xee)
 			error_set(b->err, STATUS_MISMATCH,
-				  "copy of %zu bytes in both directions, method %d: direction %d",
-				  bytes, (int)method, i);
+				  "copy of %zu bytes in both directions: direction %d", bytes, i);
 	}
 	free(got);
 	free(data);
 }
 
 /* Around a vector, a block's window and a grid's window; parts that are not whole. */
-static enum status try_sizes(struct device *device, enum copy_method method, struct error *err)
+enum status check_copy_sizes(struct device *device, struct error *err)
 {
 	static const size_t sizes[] = { 1, 15, 16, 4113, 65536, 1000003, 20000007 };
 	struct bench b;
 
 	bench_open(&b, device, err);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes) && bench_ok(&b); i++)
-		copy_once(&b, method, sizes[i]);
+		copy_once(&b, sizes[i]);
 	if (bench_close(&b) != STATUS_OK)
 		return err->status;
 	bench_open(&b, device, err);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes) - 1 && bench_ok(&b); i++)
-		copy_both(&b, method, sizes[i]);
+		copy_both(&b, sizes[i]);
 	return bench_close(&b);
-}
-
-enum status check_copy_sizes(struct device *device, struct error *err)
-{
-	return try_sizes(device, COPY_AUTO, err);
-}
-
-enum status check_copy_methods(struct device *device, struct error *err)
-{
-	enum status status = STATUS_OK;
-
-	for (int method = COPY_STRIDED; method <= COPY_BLOCKED && status == STATUS_OK; method++)
-		status = try_sizes(device, (enum copy_method)method, err);
-	return status;
 }
 
 /* Three launches on different multiprocessors continue where the one before stopped. */
