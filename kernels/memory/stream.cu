@@ -392,8 +392,8 @@ extern "C" enum status kernel_cuda_stream(struct stream *stream, const void *arg
 
 /* Expected bits of element i after `operation`. */
 template <typename T>
-static __device__ uint64_t stream_check_expected_bits(const struct check_stream_arguments &a,
-						      uint64_t i)
+static __device__ uint64_t memory_stream_check_expected_bits(const struct check_stream_arguments &a,
+							     uint64_t i)
 {
 	double x = (double)generator_uniform(a.seeds[0], i);
 	double y = (double)generator_uniform(a.seeds[1], i);
@@ -407,19 +407,20 @@ static __device__ uint64_t stream_check_expected_bits(const struct check_stream_
 }
 
 template <typename T>
-static __device__ uint64_t stream_check_bits_at(const void *memory, uint64_t i)
+static __device__ uint64_t memory_stream_check_bits_at(const void *memory, uint64_t i)
 {
 	return sizeof(T) == 4 ? ((const uint32_t *)memory)[i] : ((const uint64_t *)memory)[i];
 }
 
 template <typename T>
-static __global__ void stream_check_all_elements(struct check_stream_arguments a)
+static __global__ void memory_stream_check_all_elements(struct check_stream_arguments a)
 {
 	uint64_t step = (uint64_t)gridDim.x * blockDim.x, count = a.bytes / sizeof(T);
 	unsigned long long wrong = 0, lowest = ~0ull;
 
 	for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
-		if (stream_check_bits_at<T>(a.out, i) == stream_check_expected_bits<T>(a, i))
+		if (memory_stream_check_bits_at<T>(a.out, i) ==
+		    memory_stream_check_expected_bits<T>(a, i))
 			continue;
 		lowest = wrong++ ? lowest : i * sizeof(T);
 	}
@@ -430,25 +431,25 @@ static __global__ void stream_check_all_elements(struct check_stream_arguments a
 }
 
 template <typename T>
-static __global__ void stream_check_report_element(struct check_stream_arguments a)
+static __global__ void memory_stream_check_report_element(struct check_stream_arguments a)
 {
 	uint64_t i = a.found->index / sizeof(T);
 
 	if (a.found->count == 0)
 		return;
-	a.found->expected = stream_check_expected_bits<T>(a, i);
-	a.found->got = stream_check_bits_at<T>(a.out, i);
+	a.found->expected = memory_stream_check_expected_bits<T>(a, i);
+	a.found->got = memory_stream_check_bits_at<T>(a.out, i);
 }
 
 template <typename T>
-static void stream_check_launch(const struct check_stream_arguments *a, cudaStream_t stream,
-				unsigned most)
+static void memory_stream_check_launch(const struct check_stream_arguments *a, cudaStream_t stream,
+				       unsigned most)
 {
 	unsigned blocks = storage_grid_for(a->bytes / sizeof(T), 256 * 4);
 
 	blocks = blocks > most ? most : blocks;
-	stream_check_all_elements<T><<<blocks, 256, 0, stream>>>(*a);
-	stream_check_report_element<T><<<1, 1, 0, stream>>>(*a);
+	memory_stream_check_all_elements<T><<<blocks, 256, 0, stream>>>(*a);
+	memory_stream_check_report_element<T><<<1, 1, 0, stream>>>(*a);
 }
 
 extern "C" enum status kernel_cuda_check_stream(struct stream *stream, const void *arguments,
@@ -459,8 +460,8 @@ extern "C" enum status kernel_cuda_check_stream(struct stream *stream, const voi
 	unsigned most = (unsigned)cuda_stream_multiprocessors(stream) * 16;
 
 	if (a->precision == PRECISION_FP32 && a->operation != STREAM_WRITE)
-		stream_check_launch<float>(a, handle, most);
+		memory_stream_check_launch<float>(a, handle, most);
 	else
-		stream_check_launch<double>(a, handle, most);
+		memory_stream_check_launch<double>(a, handle, most);
 	return cuda_device_check_launch("check_stream", err);
 }
