@@ -110,7 +110,7 @@ static __device__ __forceinline__ unit_value<UNIT> soak_units_next_value(unit_va
 	else
 		return __hfma2(x, x, __float2half2_rn(UNIT_SHIFT));
 #else
-	code_is_absent();
+	compat_code_is_absent();
 	return x;
 #endif
 }
@@ -250,7 +250,7 @@ static __device__ __forceinline__ void soak_units_multiply_fp8(float *d, const u
 	for (int i = 0; i < 4; i++)
 		d[i] += c[i];
 #else
-	code_is_absent();
+	compat_code_is_absent();
 #endif
 }
 
@@ -263,7 +263,7 @@ static __device__ __forceinline__ void soak_units_multiply_int8(int *d, const un
 		     : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
 		     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
-	code_is_absent();
+	compat_code_is_absent();
 #endif
 }
 
@@ -275,7 +275,7 @@ static __device__ __forceinline__ void soak_units_multiply_fp64(double *d, doubl
 		     : "+d"(d[0]), "+d"(d[1])
 		     : "d"(a), "d"(b));
 #else
-	code_is_absent();
+	compat_code_is_absent();
 #endif
 }
 

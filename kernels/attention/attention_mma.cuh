@@ -251,7 +251,7 @@ template <> struct mma_since<half> {
 		if constexpr (CODE_CAPABILITY >= mma_since<T>::capability)                       \
 			body<T, HEAD>(p);                                                        \
 		else                                                                             \
-			code_is_absent();                                                        \
+			compat_code_is_absent();                                                 \
 	}
 MMA_KERNEL(attention_forward_mma, attention_mma_forward)
 MMA_KERNEL(attention_dkdv_mma, attention_mma_dkdv)

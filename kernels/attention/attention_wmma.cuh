@@ -368,7 +368,7 @@ static __global__ void __launch_bounds__(WMMA_THREADS)
 #if CODE_HAS_TENSOR_CORES
 	attention_wmma_forward<HEAD>(p);
 #else
-	code_is_absent();
+	compat_code_is_absent();
 #endif
 }
 
@@ -379,7 +379,7 @@ static __global__ void __launch_bounds__(WMMA_THREADS)
 #if CODE_HAS_TENSOR_CORES
 	attention_wmma_dkdv<HEAD>(p);
 #else
-	code_is_absent();
+	compat_code_is_absent();
 #endif
 }
 
@@ -389,7 +389,7 @@ static __global__ void __launch_bounds__(WMMA_THREADS) attention_dq_wmma(const a
 #if CODE_HAS_TENSOR_CORES
 	attention_wmma_dq<HEAD>(p);
 #else
-	code_is_absent();
+	compat_code_is_absent();
 #endif
 }
 

@@ -174,7 +174,7 @@ static __global__ void __launch_bounds__(GEMM_THREADS, 2)
 		convolution_gemm_multiply_tile<T, PASS, PACK, RIGHT, COLUMNS, MMA_STAGES,
 					       mma_products<T, PASS, COLUMNS>>(a);
 	else
-		code_is_absent();
+		compat_code_is_absent();
 }
 
 template <typename T, int PACK>

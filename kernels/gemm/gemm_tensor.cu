@@ -26,8 +26,8 @@
 typedef gemm_problem<void> wmma_problem;
 
 template <typename T, bool WIDE>
-static __device__ __forceinline__ void gemm_wmma_load(const wmma_problem &p, T *stage, int row,
-						      int column, int depth)
+static __device__ __forceinline__ void gemm_tensor_load(const wmma_problem &p, T *stage, int row,
+							int column, int depth)
 {
 	T *b = stage + WMMA_DEPTH * WMMA_LINE_A;
 
@@ -47,7 +47,7 @@ static __device__ __forceinline__ void gemm_wmma_load(const wmma_problem &p, T *
 
 #if CODE_HAS_TENSOR_CORES
 template <typename T, bool WIDE>
-static __device__ __forceinline__ void gemm_wmma_tile(wmma_problem &p)
+static __device__ __forceinline__ void gemm_tensor_tile(wmma_problem &p)
 {
 	using namespace nvcuda::wmma;
 	extern __shared__ __align__(32) char wmma_memory[];
@@ -62,7 +62,7 @@ static __device__ __forceinline__ void gemm_wmma_tile(wmma_problem &p)
 		for (int j = 0; j < 2; j++)
 			fill_fragment(sums[i][j], 0.0f);
 	if (steps > 0)
-		gemm_wmma_load<T, WIDE>(p, shared, row, column, 0);
+		gemm_tensor_load<T, WIDE>(p, shared, row, column, 0);
 	async_copy_commit();
 	for (int step = 0; step < steps; step++) {
 		const T *a = shared + step % 2 * WMMA_STAGE, *b = a + WMMA_DEPTH * WMMA_LINE_A;
@@ -70,8 +70,8 @@ static __device__ __forceinline__ void gemm_wmma_tile(wmma_problem &p)
 		async_copy_wait<0>();
 		__syncthreads();
 		if (step + 1 < steps)
-			gemm_wmma_load<T, WIDE>(p, shared + (step + 1) % 2 * WMMA_STAGE, row,
-						column, (step + 1) * WMMA_DEPTH);
+			gemm_tensor_load<T, WIDE>(p, shared + (step + 1) % 2 * WMMA_STAGE, row,
+						  column, (step + 1) * WMMA_DEPTH);
 		async_copy_commit();
 #pragma unroll
 		for (int l = 0; l < WMMA_DEPTH; l += 16) {
@@ -124,14 +124,14 @@ template <> struct wmma_since<half> {
 
 /* Never launched without such tensor cores. */
 template <typename T, bool WIDE>
-static __global__ void __launch_bounds__(WMMA_THREADS) gemm_wmma(wmma_problem p)
+static __global__ void __launch_bounds__(WMMA_THREADS) gemm_tensor(wmma_problem p)
 {
 #if CODE_HAS_TENSOR_CORES
 	if constexpr (CODE_CAPABILITY >= wmma_since<T>::capability)
-		gemm_wmma_tile<T, WIDE>(p);
+		gemm_tensor_tile<T, WIDE>(p);
 	else
 #endif
-		code_is_absent();
+		compat_code_is_absent();
 }
 
 template <typename T>
@@ -140,9 +140,9 @@ static void gemm_tensor_launch(const wmma_problem &p, const struct gemm *g, cuda
 	dim3 grid = gemm_problem_grid(g, WMMA_TILE, WMMA_TILE);
 
 	if (gemm_kernel_aligned(g, 8))
-		gemm_wmma<T, true><<<grid, WMMA_THREADS, WMMA_SHARED_BYTES, stream>>>(p);
+		gemm_tensor<T, true><<<grid, WMMA_THREADS, WMMA_SHARED_BYTES, stream>>>(p);
 	else
-		gemm_wmma<T, false><<<grid, WMMA_THREADS, WMMA_SHARED_BYTES, stream>>>(p);
+		gemm_tensor<T, false><<<grid, WMMA_THREADS, WMMA_SHARED_BYTES, stream>>>(p);
 }
 
 extern "C" enum status kernel_cuda_gemm_tensor(struct stream *stream, const void *arguments,

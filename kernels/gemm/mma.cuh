@@ -37,7 +37,7 @@ static __device__ __forceinline__ void mma_multiply_16(half, float *d, const uns
 			     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
 			     : "r"(a[2 * i]), "r"(a[2 * i + 1]), "r"(b[i]));
 #else
-	code_is_absent();
+	compat_code_is_absent();
 #endif
 }
 
@@ -50,7 +50,7 @@ static __device__ __forceinline__ void mma_multiply_16(__nv_bfloat16, float *d, 
 		     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
 		     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
-	code_is_absent();
+	compat_code_is_absent();
 #endif
 }
 
@@ -64,7 +64,7 @@ static __device__ __forceinline__ void mma_multiply_8(float *d, const unsigned *
 		     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
 		     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
-	code_is_absent();
+	compat_code_is_absent();
 #endif
 }
 

@@ -55,7 +55,7 @@
  * compiled PTX of an older architecture must not return from such a launch as if it had computed
  * something.
  */
-static __device__ __forceinline__ void code_is_absent(void)
+static __device__ __forceinline__ void compat_code_is_absent(void)
 {
 	__trap();
 }

@@ -104,7 +104,7 @@ static __global__ void __launch_bounds__(THREADS) peak_tensor(uint64_t steps, in
 		peak_tensor_warp<T>(steps, out);
 	else
 #endif
-		code_is_absent();
+		compat_code_is_absent();
 }
 
 extern "C" enum status kernel_cuda_peak_tensor(struct stream *stream, const void *arguments,
