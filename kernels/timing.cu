@@ -3,9 +3,6 @@
 
 #include "kernels/device_clock.cuh"
 #include "device/cuda/cuda_kernel.h"
-#include "kernels/storage.cuh"
-
-#define THREADS 256
 
 static __global__ void timing_spin(unsigned long long nanoseconds)
 {
@@ -44,32 +41,4 @@ extern "C" enum status kernel_cuda_empty(struct stream *stream, const void *argu
 	else
 		timing_empty<<<1, 1, 0, cuda_stream_handle(stream)>>>();
 	return cuda_device_check_launch("empty", err);
-}
-
-static __global__ void timing_flush_cache(unsigned char *scratch, uint64_t bytes, bool aligned)
-{
-	uint64_t stride = (uint64_t)gridDim.x * THREADS * 16;
-
-	for (uint64_t at = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * 16; at < bytes;
-	     at += stride) {
-		if (aligned && at + 16 <= bytes) {
-			*reinterpret_cast<uint4 *>(scratch + at) = make_uint4(0, 0, 0, 0);
-		} else {
-			for (uint64_t k = at; k < at + 16 && k < bytes; k++)
-				scratch[k] = 0;
-		}
-	}
-}
-
-extern "C" enum status kernel_cuda_flush_cache(struct stream *stream, const void *arguments,
-					       struct error *err)
-{
-	const struct flush_cache_arguments *a = (const struct flush_cache_arguments *)arguments;
-
-	if (a->bytes == 0)
-		return STATUS_OK;
-	timing_flush_cache<<<storage_grid_for(a->bytes, THREADS * 16), THREADS, 0,
-			     cuda_stream_handle(stream)>>>((unsigned char *)a->scratch, a->bytes,
-							   storage_packs_aligned(a->scratch));
-	return cuda_device_check_launch("flush_cache", err);
 }

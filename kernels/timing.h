@@ -14,10 +14,4 @@ struct empty_arguments {
 	uint64_t *counter; /* incremented by each launch; NULL: none */
 };
 
-/* "flush_cache": writes `bytes` of scratch memory, to evict everything else from the L2 cache. */
-struct flush_cache_arguments {
-	void *scratch;
-	uint64_t bytes;
-};
-
 #endif

@@ -1,7 +1,5 @@
 #include "kernels/timing.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "device/host/host_kernel.h"
 
@@ -29,22 +27,3 @@ static enum status empty_run(struct stream *stream, const void *arguments, struc
 	return STATUS_OK;
 }
 HOST_KERNEL(empty)
-
-#define FLUSH_GRAIN (256u << 10)
-
-static void timing_host_flush_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
-{
-	const struct flush_cache_arguments *a = context;
-
-	memset((char *)a->scratch + begin, (int)part + 1, end - begin);
-}
-
-static enum status flush_cache_run(struct stream *stream, const void *arguments, struct error *err)
-{
-	struct flush_cache_arguments a = *(const struct flush_cache_arguments *)arguments;
-
-	(void)err;
-	host_stream_parallel(stream, a.bytes, FLUSH_GRAIN, timing_host_flush_slice, &a);
-	return STATUS_OK;
-}
-HOST_KERNEL(flush_cache)

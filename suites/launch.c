@@ -105,18 +105,6 @@ struct launch_case {
 	_Atomic uint64_t calls;        /* of the callback */
 };
 
-/* Launches a kernel in one stream for which the other stream's next command waits. */
-static enum status launch_hand_over(struct launch_case *l, unsigned turn, struct error *err)
-{
-	struct stream *from = l->streams[turn % 2], *to = l->streams[(turn + 1) % 2];
-	struct event *event = l->events[turn % 2];
-
-	if (backend_launch(from, "empty", &l->kernel, err) != STATUS_OK ||
-	    backend_event_record(event, from, err) != STATUS_OK)
-		return err->status;
-	return backend_stream_wait(to, event, err);
-}
-
 static enum status launch_kernels(struct launch_case *l, unsigned count, struct error *err)
 {
 	enum status status = STATUS_OK;
@@ -136,13 +124,20 @@ static void launch_count_call(void *context)
 /* One operation of the measured kind, with number `turn`. */
 static enum status launch_one_operation(struct launch_case *l, unsigned turn, struct error *err)
 {
+	struct stream *to = l->streams[(turn + 1) % 2];
+
 	switch (l->operation) {
 	case RECORD:
 		if (launch_kernels(l, 1, err) != STATUS_OK)
 			return err->status;
 		return backend_event_record(l->events[0], l->streams[0], err);
 	case HANDOVER:
-		return launch_hand_over(l, turn, err);
+		/* The next command of the other stream waits for this kernel. */
+		if (backend_launch(l->streams[turn % 2], "empty", &l->kernel, err) != STATUS_OK ||
+		    backend_event_record(l->events[turn % 2], l->streams[turn % 2], err) !=
+			    STATUS_OK)
+			return err->status;
+		return backend_stream_wait(to, l->events[turn % 2], err);
 	case LATENCY:
 		if (launch_kernels(l, 1, err) != STATUS_OK)
 			return err->status;

@@ -281,15 +281,6 @@ static enum status peak_work_open(struct peak_work *w, struct run *run, struct e
 	return backend_launch(w->stream, "fill", &fill, err);
 }
 
-static void peak_work_close(struct peak_work *w)
-{
-	if (w->stream)
-		backend_stream_synchronize(w->stream, NULL);
-	buffer_free(&w->in);
-	buffer_free(&w->out);
-	backend_stream_destroy(w->stream);
-}
-
 static enum status peak_check_words(const struct peak_work *w, const uint64_t *got,
 				    struct error *err)
 {
@@ -319,21 +310,6 @@ static uint64_t peak_looked_at(const struct peak_work *w)
 	return w->count < most ? w->count : most;
 }
 
-static enum status peak_check_number(const struct peak_work *w, const void *got, uint64_t seed,
-				     uint64_t at, struct error *err)
-{
-	double want =
-		peak_expect_stream(w->precision, w->steps, (double)generator_uniform(seed, at));
-	double is = w->precision == PRECISION_FP64 ? ((const double *)got)[at]
-						   : (double)((const float *)got)[at];
-
-	if (is == want)
-		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH,
-			 "wrong result: number %" PRIu64 " should be %.17g, is %.17g", at, want,
-			 is);
-}
-
 static enum status peak_check_sampled(const struct peak_work *w, const void *got, uint64_t seed,
 				      struct error *err)
 {
@@ -342,9 +318,16 @@ static enum status peak_check_sampled(const struct peak_work *w, const void *got
 	for (uint64_t i = 0; i < looked; i++) {
 		uint64_t at =
 			looked == w->count ? i : generator_bits(seed ^ PEAK_SEED, i) % w->count;
+		double want = peak_expect_stream(w->precision, w->steps,
+						 (double)generator_uniform(seed, at));
+		double is = w->precision == PRECISION_FP64 ? ((const double *)got)[at]
+							   : (double)((const float *)got)[at];
 
-		if (peak_check_number(w, got, seed, at, err) != STATUS_OK)
-			return err->status;
+		if (is != want)
+			return error_set(err, STATUS_MISMATCH,
+					 "wrong result: number %" PRIu64
+					 " should be %.17g, is %.17g",
+					 at, want, is);
 	}
 	return STATUS_OK;
 }
@@ -369,18 +352,6 @@ static enum status peak_check_output(const struct peak_work *w, uint64_t seed, c
 	return status;
 }
 
-static void peak_record(struct run *run, const struct peak_work *w,
-			const struct sustained_work *work)
-{
-	double bytes = 2 * (double)w->out_bytes;
-
-	sustained_record(work);
-	if (w->unit != ROOFLINE)
-		return;
-	run_value(run, "peak.intensity", work->operations / bytes);
-	run_rate(run, "peak.bandwidth", bytes, sustained_series(work));
-}
-
 static enum status peak_run(struct run *run, struct error *err)
 {
 	struct peak_work w = { .stream = NULL };
@@ -392,8 +363,10 @@ static enum status peak_run(struct run *run, struct error *err)
 						     .stream_count = 1,
 						     .has_energy = true } };
 	char method[128];
+	double bytes;
 
 	peak_choose_work(&w, run);
+	bytes = 2 * (double)w.out_bytes;
 	work.operations = peak_operations(&w);
 	if (peak_work_open(&w, run, err) != STATUS_OK ||
 	    buffer_poison(&w.out, w.stream, err) != STATUS_OK ||
@@ -403,7 +376,11 @@ static enum status peak_run(struct run *run, struct error *err)
 	    sustained_sample(&work, err) != STATUS_OK ||
 	    peak_check_output(&w, run->seed, "after timing", err) != STATUS_OK)
 		goto out;
-	peak_record(run, &w, &work);
+	sustained_record(&work);
+	if (w.unit == ROOFLINE) {
+		run_value(run, "peak.intensity", work.operations / bytes);
+		run_rate(run, "peak.bandwidth", bytes, sustained_series(&work));
+	}
 	run_energy(run, "flops_per_joule", work.operations);
 	snprintf(method, sizeof(method),
 		 "%" PRIu64 " of %" PRIu64
@@ -411,7 +388,11 @@ static enum status peak_run(struct run *run, struct error *err)
 		 w.unit == ROOFLINE ? peak_looked_at(&w) : w.count, w.count);
 	run_verified(run, method, NAN, NAN);
 out:
-	peak_work_close(&w);
+	if (w.stream)
+		backend_stream_synchronize(w.stream, NULL);
+	buffer_free(&w.in);
+	buffer_free(&w.out);
+	backend_stream_destroy(w.stream);
 	return err->status;
 }
 

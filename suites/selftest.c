@@ -278,21 +278,13 @@ static enum status selftest_slowdown_take_trials(struct selftest *t, double seco
 	return STATUS_OK;
 }
 
-/* One above the chance rate plus four standard deviations. */
-static double selftest_most_alarms(int64_t trials)
-{
-	double expected = (double)trials * TRIAL_FALSE_ALARMS;
-
-	return expected + 4 * sqrt(expected * (1 - TRIAL_FALSE_ALARMS)) + 1;
-}
-
 static enum status selftest_slowdown(struct selftest *t, struct error *err)
 {
 	const struct section *section = t->run->c->section;
 	double slowdown = section_real(section, "slowdown"),
 	       wanted = section_real(section, "detection");
 	struct slowdown_tally tally = { .trials = section_integer(section, "trials") };
-	double trials = (double)tally.trials;
+	double trials = (double)tally.trials, by_chance = trials * TRIAL_FALSE_ALARMS;
 
 	if (selftest_slowdown_take_trials(t, section_real(section, "duration"), slowdown, &tally,
 					  err) != STATUS_OK)
@@ -309,7 +301,8 @@ static enum status selftest_slowdown(struct selftest *t, struct error *err)
 				 "trials; required %.3g %%",
 				 100 * slowdown, (long long)tally.found, (long long)tally.trials,
 				 100 * wanted);
-	if ((double)tally.alarms > selftest_most_alarms(tally.trials))
+	/* One above the chance rate plus four standard deviations. */
+	if ((double)tally.alarms > by_chance + 4 * sqrt(by_chance * (1 - TRIAL_FALSE_ALARMS)) + 1)
 		return error_set(err, STATUS_MISMATCH,
 				 "%lld of %lld trials reported a slowdown of identical kernels",
 				 (long long)tally.alarms, (long long)tally.trials);

@@ -40,8 +40,6 @@ struct stream_case {
 	struct device *device;
 	struct stream *stream;
 	struct buffer x, y, out, sum;
-	struct cache_flush flush;
-	bool cold;
 	uint64_t seeds[3]; /* of x, y, and of the operation's random numbers */
 	struct stream_arguments arguments;
 };
@@ -76,9 +74,7 @@ static void stream_case_init(struct stream_case *c, struct run *run)
 	enum stream_operation operation = (enum stream_operation)case_integer(p, "operations");
 	uint64_t bytes = (uint64_t)case_integer(p, "sizes");
 
-	*c = (struct stream_case){ .run = run,
-				   .device = run->devices[0],
-				   .cold = strcmp(section_text(p->section, "cache"), "cold") == 0 };
+	*c = (struct stream_case){ .run = run, .device = run->devices[0] };
 	for (size_t i = 0; i < ARRAY_SIZE(c->seeds); i++)
 		c->seeds[i] = generator_bits(run->seed, i);
 	c->arguments = (struct stream_arguments){ .operation = operation,
@@ -121,8 +117,7 @@ static enum status stream_case_open(struct stream_case *c, struct error *err)
 	    buffer_alloc(&c->sum, c->device, ALLOCATOR_DEVICE, sizeof(struct stream_sum), err) !=
 		    STATUS_OK ||
 	    (shape->x && stream_fill_array(c, &c->x, c->seeds[0], err) != STATUS_OK) ||
-	    (shape->y && stream_fill_array(c, &c->y, c->seeds[1], err) != STATUS_OK) ||
-	    (c->cold && cache_flush_open(&c->flush, c->stream, err) != STATUS_OK))
+	    (shape->y && stream_fill_array(c, &c->y, c->seeds[1], err) != STATUS_OK))
 		return err->status;
 	c->arguments.x = c->x.memory;
 	c->arguments.y = c->y.memory;
@@ -150,11 +145,6 @@ static enum status stream_launch(void *state, unsigned batch, struct error *err)
 	for (unsigned i = 0; i < batch && status == STATUS_OK; i++)
 		status = backend_launch(c->stream, "stream", &c->arguments, err);
 	return status;
-}
-
-static enum status stream_flush_before(void *state, struct error *err)
-{
-	return cache_flush(&((struct stream_case *)state)->flush, err);
 }
 
 /*
@@ -281,7 +271,6 @@ static char *stream_variant_text(const struct stream_variant *v, const struct de
 static const char *const operations[] = { "copy", "mul",   "add",     "triad",  "dot",
 					  "read", "write", "strided", "random", NULL };
 static const char *const precisions[] = { "fp64", "fp32", NULL };
-static const char *const caches[] = { "warm", "cold", NULL };
 static const char *const choices[] = { "best", "first", NULL };
 
 static const struct key keys[] = {
@@ -317,12 +306,6 @@ static const struct key keys[] = {
 	  .max = 0x1p34,
 	  .parameter = "size",
 	  .help = "size of one array, a multiple of 16" },
-	{ .name = "cache",
-	  .type = KEY_CHOICE,
-	  .fallback = "warm",
-	  .choices = caches,
-	  .help = "warm: repeat without a change; cold: fill the last-level cache with other data "
-		  "before each sample" },
 	{ .name = "variant",
 	  .type = KEY_CHOICE,
 	  .fallback = "best",
@@ -375,7 +358,6 @@ static enum status stream_expand(struct plan *plan, struct plan_case *point, str
 	enum stream_operation operation = (enum stream_operation)case_integer(point, "operations");
 	uint64_t bytes = (uint64_t)case_integer(point, "sizes");
 	uint64_t stride = (uint64_t)case_integer(point, "strides");
-	bool cold = strcmp(section_text(point->section, "cache"), "cold") == 0;
 	const char *wrong = bytes % 16 ? "the size is not a multiple of 16" : NULL;
 
 	if (!stream_shapes[operation].numbers && !plan_drop_axis(point, "precisions"))
@@ -391,8 +373,7 @@ static enum status stream_expand(struct plan *plan, struct plan_case *point, str
 		double passes, reference;
 
 		point->device_bytes = stream_arrays_of(operation) * bytes +
-				      sizeof(struct stream_sum) + BUFFER_CHECK_BYTES +
-				      (cold ? cache_flush_bytes(info) : 0);
+				      sizeof(struct stream_sum) + BUFFER_CHECK_BYTES;
 		/* The CPU computes references. */
 		passes = operation == STREAM_RANDOM || operation == STREAM_STRIDED ? 30 : 15;
 		reference = stream_shapes[operation].out ? 0 : (double)bytes / 8e9;
@@ -408,12 +389,10 @@ static enum status stream_expand(struct plan *plan, struct plan_case *point, str
 static struct workload stream_workload(struct stream_case *c)
 {
 	return (struct workload){ .state = c,
-				  .prepare = c->cold ? stream_flush_before : NULL,
 				  .launch = stream_launch,
 				  .clock = CLOCK_DEVICE,
 				  .streams = &c->stream,
 				  .stream_count = 1,
-				  .max_batch = c->cold ? 1 : 0,
 				  .has_energy = true };
 }
 
@@ -515,16 +494,12 @@ static enum status stream_run(struct run *run, struct error *err)
 			 cache = c.device->info.l2_bytes;
 		char size[32];
 
-		if (c.cold)
-			run_note(c.run, "Before each sample, the last-level cache is filled with "
-					"other data.");
-		else if (all < cache)
+		if (all < cache)
 			run_note(c.run, "The arrays fit in the device's cache (%s).",
 				 units_size(cache, size, sizeof(size)));
 	}
 	if (c.stream)
 		backend_stream_synchronize(c.stream, NULL);
-	cache_flush_close(&c.flush);
 	buffer_free(&c.sum);
 	buffer_free(&c.out);
 	buffer_free(&c.y);

@@ -27,11 +27,17 @@ const char *former_name_current(enum name_kind kind, const char *scope, const ch
 static const struct {
 	const char *suite, *key;
 } retired_keys[] = {
-	{ "parallel", "fusion" },         { "parallel", "predict_bus" },
-	{ "parallel", "predict_flops" },  { "parallel", "predict_latency" },
-	{ "parallel", "predict_memory" }, { "parallel", "weight_gradient" },
-	{ "trainmem", "piece" },          { "trainmem", "search_tolerance" },
-	{ "trainmem", "trial_time" },     { "transfer", "copy_kernel" },
+	{ "parallel", "fusion" },
+	{ "parallel", "predict_bus" },
+	{ "parallel", "predict_flops" },
+	{ "parallel", "predict_latency" },
+	{ "parallel", "predict_memory" },
+	{ "parallel", "weight_gradient" },
+	{ "stream", "cache" },
+	{ "trainmem", "piece" },
+	{ "trainmem", "search_tolerance" },
+	{ "trainmem", "trial_time" },
+	{ "transfer", "copy_kernel" },
 };
 
 bool former_names_key_is_retired(const char *suite, const char *key)

@@ -55,43 +55,27 @@ static void matmul_check_observe_rows(void *context, size_t begin, size_t end)
 	}
 }
 
-static double matmul_check_element_at(const struct matmul_reference *r, const void *c,
-				      int64_t index)
-{
-	double value;
-
-	gemm_numbers_decode(r->problem.precision, c, (size_t)index, 1, &value);
-	return value;
-}
-
-static double matmul_check_exact_element(const struct matmul_reference *r, int64_t row,
-					 int64_t column)
-{
-	const struct matmul_problem *p = &r->problem;
-	double sum = 0;
-
-	for (int64_t i = 0; i < p->k; i++)
-		sum += gemm_reference_operand(p, p->seed_a,
-					      p->transpose_a ? row * p->k + i : i * p->m + row) *
-		       gemm_reference_operand(p, p->seed_b,
-					      p->transpose_b ? i * p->n + column
-							     : column * p->k + i);
-	return sum;
-}
-
 /* Names the element of a wrong sum with the largest error; NaN counts as the largest. */
 static enum status matmul_check_name_element(const struct matmul_reference *r, const void *c,
 					     int64_t at, int64_t wrong, struct error *err)
 {
+	const struct matmul_problem *p = &r->problem;
 	int64_t row = at / r->blocks, first = at % r->blocks * r->width, worst = first;
 	int64_t end = first + r->width < r->problem.n ? first + r->width : r->problem.n;
 	double expected = 0, got = 0, furthest = -1;
 
 	for (int64_t column = first; column < end; column++) {
-		double exact = matmul_check_exact_element(r, row, column);
-		double value = matmul_check_element_at(r, c, column * r->problem.m + row);
-		double off = isnan(value) ? INFINITY : fabs(value - exact);
+		double exact = 0, value, off;
 
+		for (int64_t i = 0; i < p->k; i++)
+			exact += gemm_reference_operand(p, p->seed_a,
+							p->transpose_a ? row * p->k + i
+								       : i * p->m + row) *
+				 gemm_reference_operand(p, p->seed_b,
+							p->transpose_b ? i * p->n + column
+								       : column * p->k + i);
+		gemm_numbers_decode(p->precision, c, (size_t)(column * p->m + row), 1, &value);
+		off = isnan(value) ? INFINITY : fabs(value - exact);
 		if (off > furthest) {
 			furthest = off;
 			worst = column;
@@ -141,13 +125,6 @@ static bool matmul_check_wrong_element(const struct matmul_reference *r, double 
 	       signbit(got) != signbit(exact);
 }
 
-static bool matmul_check_element_is_wrong(const struct matmul_reference *r,
-					  const struct observed *o, int64_t i)
-{
-	return r->problem.scale == 1 ? matmul_check_wrong_sum(r, o, i)
-				     : matmul_check_wrong_element(r, o->sums[i], r->sums[i]);
-}
-
 /* Computes the norms; with one element per sum, over finite elements. */
 static void matmul_check_measure_error(const struct matmul_reference *r, const struct observed *o,
 				       struct matmul_error *error)
@@ -180,7 +157,10 @@ static enum status matmul_check_compare_elements(const struct matmul_reference *
 
 	matmul_check_measure_error(r, o, error);
 	for (int64_t i = 0; i < r->problem.m * r->blocks; i++)
-		if (matmul_check_element_is_wrong(r, o, i) && count++ == 0)
+		if ((r->problem.scale == 1
+			     ? matmul_check_wrong_sum(r, o, i)
+			     : matmul_check_wrong_element(r, o->sums[i], r->sums[i])) &&
+		    count++ == 0)
 			first = i;
 	if (count > 0)
 		return matmul_check_name_element(r, o->c, first, count, err);

@@ -302,33 +302,22 @@ enum status matmul_operands_check(struct operands *o, struct error *err)
 	return STATUS_OK;
 }
 
-static bool matmul_operands_same_problem(const struct matmul_problem *a,
-					 const struct matmul_problem *b)
-{
-	return a->precision == b->precision && memcmp(&a->fp8, &b->fp8, sizeof(a->fp8)) == 0 &&
-	       a->m == b->m && a->n == b->n && a->k == b->k && a->transpose_a == b->transpose_a &&
-	       a->transpose_b == b->transpose_b && a->scale == b->scale && a->seed_a == b->seed_a &&
-	       a->seed_b == b->seed_b;
-}
-
-static const struct matmul_reference *
-matmul_operands_reference_of(const struct matmul_problem *problem)
-{
-	static struct matmul_reference latest;
-
-	if (latest.sums && matmul_operands_same_problem(&latest.problem, problem))
-		return &latest;
-	gemm_reference_release(&latest);
-	gemm_reference_init(&latest, problem);
-	return &latest;
-}
-
 enum status matmul_operands_verify(struct operands *o, struct error *err)
 {
+	static struct matmul_reference latest;
+	const struct matmul_problem *a = &latest.problem, *b = &o->problem;
+
 	if (matmul_operands_multiply(o, o->sets, err) != STATUS_OK)
 		return err->status;
 	/* The device computes while the reference is computed. */
-	o->reference = matmul_operands_reference_of(&o->problem);
+	if (!latest.sums || a->precision != b->precision ||
+	    memcmp(&a->fp8, &b->fp8, sizeof(a->fp8)) != 0 || a->m != b->m || a->n != b->n ||
+	    a->k != b->k || a->transpose_a != b->transpose_a || a->transpose_b != b->transpose_b ||
+	    a->scale != b->scale || a->seed_a != b->seed_a || a->seed_b != b->seed_b) {
+		gemm_reference_release(&latest);
+		gemm_reference_init(&latest, b);
+	}
+	o->reference = &latest;
 	return matmul_operands_check(o, err) != STATUS_OK ? err->status
 							  : matmul_operands_poison_results(o, err);
 }

@@ -104,16 +104,6 @@ static void matmul_plan_estimate_case(struct plan_case *point, const struct matm
 		point->setup_seconds += 2 * section_real(point->section, "search_time");
 }
 
-/* False for meaningless combinations of the axes. */
-static bool matmul_plan_makes_sense(const struct matmul_case *s)
-{
-	bool own = s->implementation >= IMPLEMENTATION_SIMT;
-
-	return (written_for[s->implementation] >> s->problem.precision & 1) &&
-	       !(own && (s->problem.transpose_a || s->problem.transpose_b)) &&
-	       !(s->problem.precision == PRECISION_INT8 && s->problem.scale != 1);
-}
-
 /* Writes why this device cannot run the case to `reason`; NULL if it can. */
 static const char *matmul_plan_obstacle(const struct matmul_case *s, const struct device_info *info,
 					char *reason, size_t size)
@@ -143,8 +133,12 @@ static const char *matmul_plan_obstacle(const struct matmul_case *s, const struc
 enum status matmul_plan_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	struct matmul_case s = matmul_plan_case_of(point);
+	bool own = s.implementation >= IMPLEMENTATION_SIMT;
 
-	if (!matmul_plan_makes_sense(&s))
+	/* Meaningless combinations of the axes. */
+	if (!(written_for[s.implementation] >> s.problem.precision & 1) ||
+	    (own && (s.problem.transpose_a || s.problem.transpose_b)) ||
+	    (s.problem.precision == PRECISION_INT8 && s.problem.scale != 1))
 		return STATUS_OK;
 	plan_unname_usual(point, "implementations", "blas");
 	plan_unname_usual(point, "transposes", "nn");

@@ -81,13 +81,6 @@ bool sustained_is_gapless(const struct series *burst, unsigned commands)
 	return burst->statistics.median >= CALL_SECONDS * (commands ? commands : 1);
 }
 
-static bool sustained_work_is_gapless(const struct sustained_work *work)
-{
-	const struct series *burst = sustained_series_of(work, "time");
-
-	return burst && sustained_is_gapless(burst, 1);
-}
-
 /* One way of sampling all of `work`. */
 struct sampling_pass {
 	const char *part;
@@ -101,13 +94,15 @@ static void sustained_prepare_pass(const struct sustained_work *work,
 	struct run *run = work->run;
 	double seconds = sustained_load_seconds(run);
 
-	if (pass->lasts)
+	*w = work->workload;
+	if (pass->lasts) {
 		*rules = sustained_load_rules(run->sampler.rules, seconds);
-	else
+		*w = sustained_load_workload(w,
+					     sustained_is_gapless(sustained_series_of(work, "time"),
+								  1));
+	} else
 		*rules = seconds > 0 ? sustained_burst_rules(run->sampler.rules)
 				     : *run->sampler.rules;
-	*w = pass->lasts ? sustained_load_workload(&work->workload, sustained_work_is_gapless(work))
-			 : work->workload;
 	w->has_energy = work->workload.has_energy && pass->has_energy;
 }
 
@@ -201,30 +196,28 @@ static void sustained_record_rate(const struct sustained_work *work, const char 
 void sustained_record(const struct sustained_work *work)
 {
 	struct run *run = work->run;
-	bool lasted = sustained_series_of(work, "sustained") != NULL;
-	char *time = xasprintf("%s.time", run->c->suite->name);
+	const struct series *burst = sustained_series_of(work, "time"),
+			    *load = sustained_series_of(work, "sustained");
+	char *time = xasprintf("%s.time", run->c->suite->name),
+	     *share = xasprintf("%s.sustained_share", run->c->suite->name);
+	bool on_host = device_is_host(&run->devices[0]->info);
 
 	sustained_record_rate(work, "throughput", sustained_series(work));
 	run_duration(run, time, sustained_series(work));
-	free(time);
-	if (device_is_host(&run->devices[0]->info) ||
-	    (!lasted && run->sampler.rules->preheat_seconds > 0))
-		return;
-	sustained_record_rate(work, "burst", sustained_series_of(work, "time"));
-	if (lasted) {
-		char *name = xasprintf("%s.sustained_share", work->run->c->suite->name);
-
-		run_quotient(work->run, name, 1, sustained_series_of(work, "time"),
-			     sustained_series_of(work, "sustained"));
-		free(name);
+	if (!on_host && (load || !(run->sampler.rules->preheat_seconds > 0))) {
+		sustained_record_rate(work, "burst", burst);
+		if (load)
+			run_quotient(run, share, 1, burst, load);
+		/* Notes a missing load, or one with short calls. */
+		if (!load)
+			run_note(run, "The throughput is that of a burst. Under a sustained load, "
+				      "the power limit can reduce it: set sustained_time.");
+		else if (!sustained_is_gapless(burst, 1))
+			run_note(run,
+				 "Calls are shorter than %.0f us: the device idles while the host "
+				 "queues them.",
+				 1e6 * CALL_SECONDS);
 	}
-	/* Notes a missing load, or one with short calls. */
-	if (!sustained_series_of(work, "sustained"))
-		run_note(work->run, "The throughput is that of a burst. Under a sustained load, "
-				    "the power limit can reduce it: set sustained_time.");
-	else if (!sustained_work_is_gapless(work))
-		run_note(work->run,
-			 "Calls are shorter than %.0f us: the device idles while the host queues "
-			 "them.",
-			 1e6 * CALL_SECONDS);
+	free(time);
+	free(share);
 }

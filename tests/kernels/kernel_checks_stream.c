@@ -357,22 +357,3 @@ enum status check_empty(struct device *device, struct error *err)
 			  (unsigned long long)counter);
 	return bench_close(&b);
 }
-
-/* "flush_cache" writes every byte, at any alignment and of any number, and no others. */
-enum status check_flush_cache(struct device *device, struct error *err)
-{
-	enum { BYTES = 100003, MARGIN = 3 };
-	static unsigned char got[BYTES + 2 * MARGIN];
-	struct bench b;
-	char *memory;
-
-	bench_open(&b, device, err);
-	memory = bench_upload(&b, NULL, sizeof(got)); /* 0xee throughout */
-	bench_launch(&b, "flush_cache", &(struct flush_cache_arguments){ memory + MARGIN, BYTES });
-	bench_download(&b, got, memory, sizeof(got));
-	for (int i = 0; i < BYTES + 2 * MARGIN && bench_ok(&b); i++)
-		if ((got[i] != 0xee) != (i >= MARGIN && i < MARGIN + BYTES))
-			error_set(err, STATUS_MISMATCH, "flush_cache: byte %d is %#x", i - MARGIN,
-				  got[i]);
-	return bench_close(&b);
-}

@@ -373,9 +373,9 @@ static void test_ratio_of_a_trial(void **state)
 	/* 16 times 3, 4 times 1.5, 4 times 12, once 6: sorted 1.5 x4, 3 x16, 6, 12 x4. */
 	assert_int_equal(trial_run(&first, &second, &ratio, &err), STATUS_OK);
 	assert_true(at_a == a + 5 && at_b == b + 5);
-	assert_float_equal(ratio.value, 3, 0);
-	assert_float_equal(ratio.low, 1.5, 0);
-	assert_float_equal(ratio.high, 12, 0);
+	assert_float_equal(ratio.value, 3, 1e-12);
+	assert_float_equal(ratio.low, 1.5, 1e-12);
+	assert_float_equal(ratio.high, 12, 1e-12);
 }
 
 int main(void)
