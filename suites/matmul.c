@@ -234,36 +234,6 @@ static const struct sheet_row sheet[] = {
 	{ 0 },
 };
 
-static enum status matmul_launch(void *state, unsigned batch, struct error *err)
-{
-	return matmul_operands_multiply(state, batch, err);
-}
-
-/*
- * Commands that one operation enqueues: the GEMM and the sum of its parts, once per GEMM of a batch
- * without a batched call. Commands beyond the device's queue could not be enqueued after a closed
- * gate.
- */
-static unsigned matmul_commands_of(const struct device_info *info, const struct operands *o)
-{
-	bool singly = o->implementation == IMPLEMENTATION_BLAS && !device_is_host(info) &&
-		      architecture_stores_half_only(architecture_capability_number(info),
-						    o->problem.precision);
-
-	return singly && o->batch > 2 ? (unsigned)o->batch : 2;
-}
-
-static struct workload matmul_workload(struct operands *o, const struct device_info *info)
-{
-	return (struct workload){ .state = o,
-				  .launch = matmul_launch,
-				  .clock = CLOCK_DEVICE,
-				  .streams = &o->stream,
-				  .stream_count = 1,
-				  .commands = matmul_commands_of(info, o),
-				  .has_energy = true };
-}
-
 /*
  * Free bytes on the device; 0: unknown, or memory of the whole machine, which others use as well.
  */
@@ -402,10 +372,27 @@ static enum status matmul_prepare_operands(struct run *run, struct operands *o, 
 
 static struct sustained_work matmul_work_of(struct run *run, struct operands *o)
 {
-	return (struct sustained_work){ .run = run,
-					.workload = matmul_workload(o, &run->devices[0]->info),
-					.operations =
-						matmul_plan_operations(&o->problem, o->batch) };
+	const struct device_info *info = &run->devices[0]->info;
+	bool singly = o->implementation == IMPLEMENTATION_BLAS && !device_is_host(info) &&
+		      architecture_stores_half_only(architecture_capability_number(info),
+						    o->problem.precision);
+
+	return (struct sustained_work){
+		.run = run,
+		.workload = { .state = o,
+			      .launch = matmul_operands_multiply,
+			      .clock = CLOCK_DEVICE,
+			      .streams = &o->stream,
+			      .stream_count = 1,
+			      /*
+			       * The GEMM and the sum of its parts, once per GEMM of a batch without a
+			       * batched call. Commands beyond the device's queue could not be
+			       * enqueued after a closed gate.
+			       */
+			      .commands = singly && o->batch > 2 ? (unsigned)o->batch : 2,
+			      .has_energy = true },
+		.operations = matmul_plan_operations(&o->problem, o->batch),
+	};
 }
 
 /* All steps after the samples. */

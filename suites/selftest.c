@@ -146,14 +146,6 @@ struct watched {
 	size_t readings;
 };
 
-static enum status selftest_launch_and_wait(struct selftest *t, struct error *err)
-{
-	static const struct empty_arguments nothing;
-	enum status status = backend_launch(t->stream, "empty", &nothing, err);
-
-	return status == STATUS_OK ? backend_stream_synchronize(t->stream, err) : status;
-}
-
 /* Length of one measurement, which contains readings whatever else the machine does. */
 #define INTERVALS 4
 
@@ -165,6 +157,7 @@ static enum status selftest_launch_and_wait(struct selftest *t, struct error *er
 static enum status selftest_telemetry_count_launches(void *context, double *seconds,
 						     struct error *err)
 {
+	static const struct empty_arguments nothing;
 	struct watched *c = context;
 	double start = clock_seconds(), spent;
 	size_t launches = 0, readings, throttled;
@@ -173,7 +166,9 @@ static enum status selftest_telemetry_count_launches(void *context, double *seco
 	if (c->on)
 		telemetry_window_begin(c->t->run->telemetry);
 	do {
-		status = selftest_launch_and_wait(c->t, err);
+		status = backend_launch(c->t->stream, "empty", &nothing, err);
+		if (status == STATUS_OK)
+			status = backend_stream_synchronize(c->t->stream, err);
 		launches++;
 		spent = clock_seconds() - start;
 	} while (status == STATUS_OK && spent < INTERVALS * c->interval);
@@ -317,14 +312,6 @@ static enum status selftest_slowdown(struct selftest *t, struct error *err)
 /* Not a multiple of the word size, so that the last word is partial. */
 #define BYTES ((16u << 20) + 5)
 
-/* First, last, then random positions. */
-static size_t selftest_corruption_offset(const struct selftest *t, int64_t trial)
-{
-	if (trial < 2)
-		return trial == 0 ? 0 : BYTES - 1;
-	return (size_t)(generator_bits(t->run->seed, (uint64_t)trial) % BYTES);
-}
-
 static enum status selftest_corruption_put_byte(struct selftest *t, struct buffer *buffer,
 						size_t at, unsigned flip, struct error *err)
 {
@@ -339,36 +326,35 @@ static enum status selftest_corruption_put_byte(struct selftest *t, struct buffe
 	return status;
 }
 
-/* Sets *found if the check finds exactly the one wrong word. */
-static enum status selftest_corruption_is_found(struct selftest *t, struct buffer *buffer,
-						size_t at, bool *found, struct error *err)
-{
-	struct error seen = ERROR_NONE;
-	enum status status = buffer_check(buffer, t->stream, 0, BYTES, t->run->seed, &seen);
-	char place[64];
-
-	if (status != STATUS_OK && status != STATUS_MISMATCH)
-		return error_set(err, status, "%s", seen.message);
-	snprintf(place, sizeof(place), "at byte %zu:", at / 8 * 8);
-	*found = status == STATUS_MISMATCH && strstr(seen.message, place) &&
-		 strstr(seen.message, "(1 of ");
-	return STATUS_OK;
-}
-
+/* A trial finds the wrong bit if the check names exactly its one word. */
 static enum status selftest_corruption_take_trials(struct selftest *t, struct buffer *buffer,
 						   int64_t trials, int64_t *found, size_t *missed,
 						   struct error *err)
 {
+	uint64_t seed = t->run->seed;
+
 	for (int64_t i = 0; i < trials; i++) {
-		size_t at = selftest_corruption_offset(t, i);
+		/* First, last, then random positions. */
+		size_t at = i == 0   ? 0
+			    : i == 1 ? BYTES - 1
+				     : (size_t)(generator_bits(seed, (uint64_t)i) % BYTES);
+		struct error wrong = ERROR_NONE;
+		enum status status;
+		char place[64];
 		bool seen;
 
-		if (selftest_corruption_put_byte(t, buffer, at, 1u << (i % 8), err) != STATUS_OK ||
-		    selftest_corruption_is_found(t, buffer, at, &seen, err) != STATUS_OK ||
-		    selftest_corruption_put_byte(t, buffer, at, 0, err) != STATUS_OK)
+		if (selftest_corruption_put_byte(t, buffer, at, 1u << (i % 8), err) != STATUS_OK)
 			return err->status;
+		status = buffer_check(buffer, t->stream, 0, BYTES, seed, &wrong);
+		if (status != STATUS_OK && status != STATUS_MISMATCH)
+			return error_set(err, status, "%s", wrong.message);
+		snprintf(place, sizeof(place), "at byte %zu:", at / 8 * 8);
+		seen = status == STATUS_MISMATCH && strstr(wrong.message, place) &&
+		       strstr(wrong.message, "(1 of ");
 		*found += seen;
 		*missed = seen ? *missed : at;
+		if (selftest_corruption_put_byte(t, buffer, at, 0, err) != STATUS_OK)
+			return err->status;
 	}
 	return STATUS_OK;
 }

@@ -122,24 +122,6 @@ static enum status alloc_failure_free_now(struct blocks *b, int64_t *out, struct
 	return STATUS_OK;
 }
 
-static enum status failure_all_back(struct run *run, struct blocks *b, int64_t before,
-				    struct error *err)
-{
-	int64_t after;
-	char lost[32];
-
-	if (alloc_failure_free_now(b, &after, err) != STATUS_OK)
-		return err->status;
-	if (before < 0 || after < 0)
-		return STATUS_OK;
-	run_value(run, "alloc.lost", after < before ? (double)(before - after) : 0);
-	if (before - after <= MAY_KEEP_BYTES)
-		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH,
-			 "%s of device memory are missing after the failed allocation",
-			 units_format((double)(before - after), "B", lost, sizeof(lost)));
-}
-
 /*
  * After a failed allocation the device must work as before. Wrong data, or no memory, are a wrong
  * result; a device that fails completely is an error, after which its process can do nothing more.
@@ -149,12 +131,19 @@ static enum status alloc_failure_record_recovered(struct run *run, struct blocks
 {
 	struct error broken = ERROR_NONE;
 	enum status status = failure_use_memory(b, &broken);
+	int64_t after;
+	char lost[32];
 
 	if (status != STATUS_OK)
 		error_set(err, status == STATUS_NO_MEMORY ? STATUS_MISMATCH : status,
 			  "the device does not work after a failed allocation: %s", broken.message);
-	else
-		failure_all_back(run, b, before, err);
+	else if (alloc_failure_free_now(b, &after, err) == STATUS_OK && before >= 0 && after >= 0) {
+		run_value(run, "alloc.lost", after < before ? (double)(before - after) : 0);
+		if (before - after > MAY_KEEP_BYTES)
+			error_set(err, STATUS_MISMATCH,
+				  "%s of device memory are missing after the failed allocation",
+				  units_format((double)(before - after), "B", lost, sizeof(lost)));
+	}
 	run_value(run, "alloc.recovered", err->status == STATUS_OK);
 	return err->status;
 }

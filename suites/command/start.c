@@ -20,6 +20,30 @@
 #include "result/json/json_find.h"
 #include "suites/command/patterns.h"
 
+enum status command_start_check_json(const char *text, struct error *err)
+{
+	return json_find_check(text, err);
+}
+
+enum source command_start_source(const struct section *section)
+{
+	if (*section_text(section, "regex"))
+		return SOURCE_REGEX;
+	return *section_text(section, "json") ? SOURCE_JSON : SOURCE_TIME;
+}
+
+const char *command_start_unit(const struct section *section, double *factor)
+{
+	struct error err = ERROR_NONE;
+	const char *unit = "s";
+
+	*factor = 1;
+	/* The wall time is in seconds, whatever unit was requested. */
+	if (command_start_source(section) != SOURCE_TIME)
+		units_parse_unit(section_text(section, "unit"), &unit, factor, &err);
+	return unit;
+}
+
 /* Verification of one start: its exit code and its output. */
 /* File systems store time in ticks of up to 10 ms, some in coarser ones. */
 #define FILE_TICK_SECONDS 0.02
@@ -307,7 +331,7 @@ enum status command_start_open(struct starts *s, struct run *run, struct error *
 	const struct device_info *device = &run->devices[0]->info;
 	struct words own;
 
-	*s = (struct starts){ .run = run, .source = command_declare_source(c->section) };
+	*s = (struct starts){ .run = run, .source = command_start_source(c->section) };
 	command_start_words(c, device, &s->arguments);
 	for (char **variable = environ; *variable; variable++)
 		command_patterns_words_add(&s->environment, xstrdup(*variable));
@@ -323,7 +347,7 @@ enum status command_start_open(struct starts *s, struct run *run, struct error *
 			     ? command_start_fill_key(c, "json", device, ESCAPE_NOTHING)
 			     : command_start_fill_key(c, "regex", device, ESCAPE_REGEX);
 	s->all = strcmp(section_text(c->section, "matches"), "all") == 0;
-	command_declare_unit(c->section, &s->factor);
+	command_start_unit(c->section, &s->factor);
 	s->program = (struct program){ .arguments = s->arguments.items,
 				       .environment = s->environment.items,
 				       .directory = s->directory,

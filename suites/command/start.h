@@ -5,39 +5,16 @@
 #include "measure/processes/program.h"
 #include "measure/run.h"
 #include "plan/config.h"
-#include "plan/suites/adapt.h"
 #include "suites/command/patterns.h"
 
-/* Axes and metric of a [suite command], and checks of combinations of its keys. */
 /* Source of a start's values. */
 enum source { SOURCE_TIME, SOURCE_REGEX, SOURCE_JSON };
 
-enum command_better {
-	COMMAND_BETTER_AUTO,
-	COMMAND_BETTER_HIGHER,
-	COMMAND_BETTER_LOWER,
-	COMMAND_BETTER_NONE
-};
-extern const char *const command_betters[];
-extern const char *const command_kinds[];
-
-void command_declare_adapt(struct adaption *a);
-
-enum source command_declare_source(const struct section *section);
-/* "command.bandwidth"; malloc'ed. */
-char *command_declare_metric(const struct section *section);
+enum source command_start_source(const struct section *section);
 /* Unit in the result, and the factor from the program's unit. */
-const char *command_declare_unit(const struct section *section, double *factor);
-
-/* Checks of single keys. */
-enum status command_declare_check_command(const char *text, struct error *err);
-enum status command_declare_check_environment(const char *text, struct error *err);
-enum status command_declare_check_regex(const char *text, struct error *err);
-enum status command_declare_check_expect(const char *text, struct error *err);
-enum status command_declare_check_json(const char *text, struct error *err);
-enum status command_declare_check_unit(const char *text, struct error *err);
-enum status command_declare_check_metric(const char *text, struct error *err);
-enum status command_declare_check_sha256(const char *text, struct error *err);
+const char *command_start_unit(const struct section *section, double *factor);
+/* Check of the key `json`. */
+enum status command_start_check_json(const char *text, struct error *err);
 
 /* Words of the case's command line. */
 void command_start_words(const struct plan_case *c, const struct device_info *device,

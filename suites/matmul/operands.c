@@ -59,7 +59,7 @@ size_t matmul_operands_set_count(const int64_t shape[3], enum precision precisio
 				 const struct device_info *info)
 {
 	return buffer_rotation(matmul_operands_set_bytes(shape, precision, batch),
-			       cache_reached_bytes(info), MOST_SETS);
+			       buffer_cache_bytes(info), MOST_SETS);
 }
 
 uint64_t matmul_operands_copy_bytes(const int64_t shape[3], enum precision precision)
@@ -221,20 +221,6 @@ static struct gemm matmul_operands_gemm_of(const struct operands *o, size_t set)
 			      .searched = o->implementation == IMPLEMENTATION_LT };
 }
 
-static enum status matmul_operands_multiply_set(struct operands *o, size_t set, struct error *err)
-{
-	static const char *const kernels[] = {
-		[IMPLEMENTATION_SIMT] = "gemm_simt",
-		[IMPLEMENTATION_HALF2] = "gemm_half2",
-		[IMPLEMENTATION_TENSOR] = "gemm_tensor",
-	};
-	struct gemm gemm = matmul_operands_gemm_of(o, set);
-
-	if (o->implementation < IMPLEMENTATION_SIMT)
-		return backend_gemm(o->stream, &gemm, err);
-	return backend_launch(o->stream, kernels[o->implementation], &gemm, err);
-}
-
 enum status matmul_operands_search(struct operands *o, double seconds, struct gemm_choice *out,
 				   struct error *err)
 {
@@ -246,29 +232,25 @@ enum status matmul_operands_search(struct operands *o, double seconds, struct ge
 	return matmul_operands_poison_results(o, err);
 }
 
-enum status matmul_operands_multiply(struct operands *o, uint64_t count, struct error *err)
+enum status matmul_operands_multiply(void *operands, unsigned count, struct error *err)
 {
+	static const char *const kernels[] = {
+		[IMPLEMENTATION_SIMT] = "gemm_simt",
+		[IMPLEMENTATION_HALF2] = "gemm_half2",
+		[IMPLEMENTATION_TENSOR] = "gemm_tensor",
+	};
+	struct operands *o = operands;
 	enum status status = STATUS_OK;
 
-	for (uint64_t i = 0; i < count && status == STATUS_OK; i++)
-		status = matmul_operands_multiply_set(o, o->operations++ % o->sets, err);
+	for (unsigned i = 0; i < count && status == STATUS_OK; i++) {
+		struct gemm gemm = matmul_operands_gemm_of(o, o->operations++ % o->sets);
+
+		status =
+			o->implementation < IMPLEMENTATION_SIMT
+				? backend_gemm(o->stream, &gemm, err)
+				: backend_launch(o->stream, kernels[o->implementation], &gemm, err);
+	}
 	return status;
-}
-
-static enum status matmul_operands_check_product(struct operands *o, size_t product,
-						 const void *result, struct error *err)
-{
-	struct matmul_error error;
-
-	if (matmul_reference_check(o->reference, result, &error, err) != STATUS_OK)
-		return o->batch == 1 ? error_prefix(err, "operand set %zu", product)
-				     : error_prefix(err, "operand set %zu, GEMM %zu",
-						    product / (size_t)o->batch,
-						    product % (size_t)o->batch);
-	o->error.stored = fmax(o->error.stored, error.stored);
-	o->error.total = fmax(o->error.total, error.total);
-	o->error.nonfinite = fmax(o->error.nonfinite, error.nonfinite);
-	return STATUS_OK;
 }
 
 static enum status matmul_operands_check_products(struct operands *o, size_t first, size_t count,
@@ -282,10 +264,20 @@ static enum status matmul_operands_check_products(struct operands *o, size_t fir
 			 (count - 1) * stride + last, err) != STATUS_OK ||
 	    backend_stream_synchronize(o->stream, err) != STATUS_OK)
 		return err->status;
-	for (size_t i = 0; i < count; i++)
-		if (matmul_operands_check_product(o, first + i, results + i * stride, err) !=
+	for (size_t i = 0; i < count; i++) {
+		size_t set = (first + i) / (size_t)o->batch,
+		       product = (first + i) % (size_t)o->batch;
+		struct matmul_error error;
+
+		if (matmul_reference_check(o->reference, results + i * stride, &error, err) !=
 		    STATUS_OK)
-			return err->status;
+			return o->batch == 1 ? error_prefix(err, "operand set %zu", set)
+					     : error_prefix(err, "operand set %zu, GEMM %zu", set,
+							    product);
+		o->error.stored = fmax(o->error.stored, error.stored);
+		o->error.total = fmax(o->error.total, error.total);
+		o->error.nonfinite = fmax(o->error.nonfinite, error.nonfinite);
+	}
 	return STATUS_OK;
 }
 
@@ -307,7 +299,7 @@ enum status matmul_operands_verify(struct operands *o, struct error *err)
 	static struct matmul_reference latest;
 	const struct matmul_problem *a = &latest.problem, *b = &o->problem;
 
-	if (matmul_operands_multiply(o, o->sets, err) != STATUS_OK)
+	if (matmul_operands_multiply(o, (unsigned)o->sets, err) != STATUS_OK)
 		return err->status;
 	/* The device computes while the reference is computed. */
 	if (!latest.sums || a->precision != b->precision ||

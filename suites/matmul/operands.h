@@ -57,8 +57,8 @@ void matmul_operands_close(struct operands *o);
 /* For IMPLEMENTATION_LT, before the first multiplication; poisons C again. */
 enum status matmul_operands_search(struct operands *o, double seconds, struct gemm_choice *out,
 				   struct error *err);
-/* Enqueues `count` operations, each of `batch` GEMMs. */
-enum status matmul_operands_multiply(struct operands *o, uint64_t count, struct error *err);
+/* Enqueues `count` operations, each of `batch` GEMMs: launch() of a workload. */
+enum status matmul_operands_multiply(void *operands, unsigned count, struct error *err);
 /* Compares every result computed since C was poisoned. */
 enum status matmul_operands_check(struct operands *o, struct error *err);
 /*

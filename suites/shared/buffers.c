@@ -15,7 +15,7 @@
  */
 #define HOST_CACHE_MOST (64u << 20)
 
-uint64_t cache_reached_bytes(const struct device_info *info)
+uint64_t buffer_cache_bytes(const struct device_info *info)
 {
 	bool on_host = info->capabilities & DEVICE_SHARES_HOST_MEMORY;
 

@@ -87,6 +87,6 @@ size_t buffer_rotation(uint64_t set_bytes, uint64_t cache_bytes, size_t most);
  * Bytes that `info` can keep in its last-level cache: a working set that must come from memory has
  * twice the size. For host devices at most 64 MiB, whatever the machine reports.
  */
-uint64_t cache_reached_bytes(const struct device_info *info);
+uint64_t buffer_cache_bytes(const struct device_info *info);
 
 #endif

@@ -258,24 +258,6 @@ static enum status lane_poison(struct transfer_lane *lane, struct error *err)
 	return buffer_poison(&lane->to, lane->at_to, err);
 }
 
-/* One stream per participating device. */
-static enum status lane_open_streams(struct transfer_lane *lane, struct error *err)
-{
-	struct device *issuer = lane->plan.issuer;
-	struct device *ends[2] = { lane->plan.from.device, lane->plan.to.device };
-	struct stream **at[2] = { &lane->at_from, &lane->at_to };
-
-	if (backend_stream_create(issuer, false, &lane->stream, err) != STATUS_OK)
-		return err->status;
-	for (int i = 0; i < 2; i++) {
-		if (ends[i] == issuer)
-			*at[i] = lane->stream;
-		else if (backend_stream_create(ends[i], false, at[i], err) != STATUS_OK)
-			return err->status;
-	}
-	return STATUS_OK;
-}
-
 static enum status lane_alloc_end(struct transfer_lane *lane, const struct lane_end *end,
 				  struct buffer *buffer, struct error *err)
 {
@@ -290,14 +272,22 @@ static enum status lane_alloc_end(struct transfer_lane *lane, const struct lane_
 
 enum status lane_open(struct transfer_lane *lane, const struct lane_plan *plan, struct error *err)
 {
+	struct device *ends[2] = { plan->from.device, plan->to.device };
+	struct stream **at[2] = { &lane->at_from, &lane->at_to };
 	int none;
 
-	memset(lane, 0, sizeof(*lane));
-	lane->plan = *plan;
-	lane->node = -1;
-	lane->stride = lane_stride(plan->bytes);
-	if (lane_open_streams(lane, err) != STATUS_OK ||
-	    lane_alloc_end(lane, &plan->from, &lane->from, err) != STATUS_OK ||
+	*lane = (struct transfer_lane){ .plan = *plan,
+					.node = -1,
+					.stride = lane_stride(plan->bytes) };
+	if (backend_stream_create(plan->issuer, false, &lane->stream, err) != STATUS_OK)
+		return err->status;
+	for (int i = 0; i < 2; i++) {
+		*at[i] = lane->stream; /* one stream per participating device */
+		if (ends[i] != plan->issuer &&
+		    backend_stream_create(ends[i], false, at[i], err) != STATUS_OK)
+			return err->status;
+	}
+	if (lane_alloc_end(lane, &plan->from, &lane->from, err) != STATUS_OK ||
 	    lane_alloc_end(lane, &plan->to, &lane->to, err) != STATUS_OK ||
 	    (buffer_check_needs_record(&lane->to) &&
 	     transfer_lane_pool_take(plan->pool, &lane->record, lane->to.device, ALLOCATOR_DEVICE,

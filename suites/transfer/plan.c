@@ -25,7 +25,7 @@ uint64_t transfer_plan_cache(const struct device_info *info, bool host)
 {
 	bool own = info->capabilities & DEVICE_SHARES_HOST_MEMORY;
 	long shared = host && !own ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;
-	uint64_t cache = cache_reached_bytes(info);
+	uint64_t cache = buffer_cache_bytes(info);
 
 	return shared > 0 && (uint64_t)shared > cache ? (uint64_t)shared : cache;
 }

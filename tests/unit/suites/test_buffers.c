@@ -172,10 +172,10 @@ static void test_a_host_device_reaches_part_of_the_cache_shown(void **state)
 	struct device_info gpu = { .l2_bytes = UINT64_C(1) << 30 };
 
 	(void)state;
-	assert_int_equal(cache_reached_bytes(&cpu), 64 << 20);
-	assert_int_equal(cache_reached_bytes(&gpu), 1 << 30);
+	assert_int_equal(buffer_cache_bytes(&cpu), 64 << 20);
+	assert_int_equal(buffer_cache_bytes(&gpu), 1 << 30);
 	cpu.l2_bytes = 32 << 20;
-	assert_int_equal(cache_reached_bytes(&cpu), 32 << 20);
+	assert_int_equal(buffer_cache_bytes(&cpu), 32 << 20);
 }
 
 static void count_each(void *context, size_t begin, size_t end)

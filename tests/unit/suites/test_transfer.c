@@ -106,7 +106,7 @@ static void test_cold_blocks_are_many(void **state)
 			 STATUS_OK);
 	assert_non_null(strstr(result.notes, "Copies rotate over "));
 	assert_true(strtod(result.notes + strlen("Copies rotate over "), NULL) * 65536 >=
-		    2.0 * (double)cache_reached_bytes(&f->infos[0]));
+		    2.0 * (double)buffer_cache_bytes(&f->infos[0]));
 	case_result_release(&result);
 	assert_nothing_open("cold");
 }
