@@ -77,23 +77,12 @@ static bool collective_repeats(const struct collective *c)
 	return !(c->in_place && c->operation->reduces);
 }
 
-struct timed_collective {
-	struct collective *c;
-	struct graph *graph; /* of the batch */
-};
-
-static enum status collective_enqueue_batch(const struct collective *c, unsigned batch,
-					    struct error *err)
-{
-	for (unsigned i = 0; i < batch; i++)
-		if (collective_data_enqueue(c, err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
-}
-
 static enum status collective_launch_batch(void *state, unsigned batch, struct error *err)
 {
-	return collective_enqueue_batch(((struct timed_collective *)state)->c, batch, err);
+	for (unsigned i = 0; i < batch; i++)
+		if (collective_data_enqueue(state, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
 }
 
 /*
@@ -102,46 +91,43 @@ static enum status collective_launch_batch(void *state, unsigned batch, struct e
  */
 static enum status collective_begin_anew(void *state, struct error *err)
 {
-	return collective_data_prepare(((struct timed_collective *)state)->c, err);
+	return collective_data_prepare(state, err);
 }
 
 /* Ends a recording even if an operation in it has failed. */
 static enum status collective_record_batch(void *state, unsigned batch, struct error *err)
 {
-	struct timed_collective *t = state;
-	struct stream *stream = t->c->stream;
+	struct collective *c = state;
 	struct error ignored = ERROR_NONE;
 	enum status status;
 
-	backend_graph_destroy(t->graph);
-	t->graph = NULL;
-	if (backend_graph_begin(stream, err) != STATUS_OK)
+	backend_graph_destroy(c->graph);
+	c->graph = NULL;
+	if (backend_graph_begin(c->stream, err) != STATUS_OK)
 		return err->status;
-	status = collective_enqueue_batch(t->c, batch, err);
-	if (backend_graph_end(stream, &t->graph, status == STATUS_OK ? err : &ignored) == STATUS_OK)
+	status = collective_launch_batch(c, batch, err);
+	if (backend_graph_end(c->stream, &c->graph, status == STATUS_OK ? err : &ignored) ==
+	    STATUS_OK)
 		return status;
-	t->graph = NULL;
+	c->graph = NULL;
 	return status == STATUS_OK ? err->status : status;
 }
 
 static enum status collective_launch_graph(void *state, unsigned batch, struct error *err)
 {
-	struct timed_collective *t = state;
+	const struct collective *c = state;
 
 	(void)batch;
-	return backend_graph_launch(t->graph, t->c->stream, err);
+	return backend_graph_launch(c->graph, c->stream, err);
 }
 
-static enum status collective_measure(struct run *run, struct timed_collective *t,
-				      struct error *err)
+static enum status collective_measure(struct run *run, struct collective *c, struct error *err)
 {
-	const struct collective *c = t->c;
-	struct stream *stream = c->stream;
-	struct workload w = { .state = t,
+	struct workload w = { .state = c,
 			      .prepare = collective_repeats(c) ? NULL : collective_begin_anew,
 			      .launch = collective_launch_batch,
 			      .clock = CLOCK_DEVICE,
-			      .streams = &stream,
+			      .streams = &c->stream,
 			      .stream_count = 1,
 			      .commands = DIRECT_COMMANDS + c->copy_commands,
 			      .has_energy = true };
@@ -186,7 +172,6 @@ static void collective_record_checks(struct run *run, const struct collective *c
 static enum status collective_run(struct run *run, struct error *err)
 {
 	struct collective c;
-	struct timed_collective timed = { .c = &c };
 	const struct collective_session *session =
 		communicators_session_find(run->suite_state, run->devices[0], run->world,
 					   collective_transport_of(run->c), err);
@@ -203,7 +188,7 @@ static enum status collective_run(struct run *run, struct error *err)
 	if (status == STATUS_OK)
 		status = world_agree(run->world, collective_data_prepare(&c, err), err);
 	if (status == STATUS_OK)
-		status = collective_measure(run, &timed, err);
+		status = collective_measure(run, &c, err);
 	/* Verifies the timed operations or, if their sums are unknown, a new one. */
 	if (status == STATUS_OK && !collective_repeats(&c)) {
 		status = collective_verify(&c, run->world, "after", err);
@@ -224,7 +209,7 @@ static enum status collective_run(struct run *run, struct error *err)
 	/* If the device or a rank is lost, waiting would not end; the process exits soon. */
 	if (status_loses_device(status))
 		return status;
-	backend_graph_destroy(timed.graph);
+	backend_graph_destroy(c.graph);
 	collective_data_close(&c);
 	return status;
 }

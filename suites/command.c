@@ -20,12 +20,6 @@
 /* Number of starts that the watchdog's patience does not cover. */
 #define PATIENCE 10.0
 
-enum command_better {
-	COMMAND_BETTER_AUTO,
-	COMMAND_BETTER_HIGHER,
-	COMMAND_BETTER_LOWER,
-	COMMAND_BETTER_NONE
-};
 static const char *const command_betters[] = { "auto", "higher", "lower", "none", NULL };
 static const char *const command_kinds[] = { "auto", "device", "host", "exact", NULL };
 
@@ -169,12 +163,12 @@ static size_t command_declare_choice_index(const struct adaption *a, const char 
 
 static enum better command_declare_better_of(struct adaption *a, const char *unit)
 {
-	static const enum better chosen[] = { [COMMAND_BETTER_HIGHER] = BETTER_HIGHER,
-					      [COMMAND_BETTER_LOWER] = BETTER_LOWER,
-					      [COMMAND_BETTER_NONE] = BETTER_NONE };
+	/* In the order of command_betters, whose first word is auto. */
+	static const enum better chosen[] = { BETTER_NONE, BETTER_HIGHER, BETTER_LOWER,
+					      BETTER_NONE };
 	size_t at = command_declare_choice_index(a, "better", command_betters);
 
-	if (at != COMMAND_BETTER_AUTO)
+	if (at > 0)
 		return chosen[at];
 	if (command_declare_usual_better(unit) == BETTER_NONE)
 		suite_set_adapt_problem(

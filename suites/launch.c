@@ -346,28 +346,22 @@ static enum status launch_measure(struct launch_case *l, struct error *err)
 	return err->status;
 }
 
-static enum status open_launcher(struct launch_case *l, struct run *run, struct error *err)
-{
-	struct device *device = run->devices[0];
-
-	l->run = run;
-	l->operation = (enum operation)case_integer(run->c, "operations");
-	l->nodes = l->operation == GRAPH ? (unsigned)case_integer(run->c, "nodes") : 1;
-	for (int i = 0; i < 2; i++)
-		if (backend_stream_create(device, false, &l->streams[i], err) != STATUS_OK ||
-		    backend_event_create(device, &l->events[i], err) != STATUS_OK)
-			return err->status;
-	return buffer_alloc(&l->counter, device, ALLOCATOR_DEVICE, sizeof(uint64_t), err);
-}
-
 static enum status launch_run(struct run *run, struct error *err)
 {
-	struct launch_case l = { 0 };
+	struct device *device = run->devices[0];
+	struct launch_case l = { .run = run,
+				 .operation = (enum operation)case_integer(run->c, "operations") };
 
+	l.nodes = l.operation == GRAPH ? (unsigned)case_integer(run->c, "nodes") : 1;
+	for (int i = 0; i < 2 && err->status == STATUS_OK; i++)
+		if (backend_stream_create(device, false, &l.streams[i], err) == STATUS_OK)
+			backend_event_create(device, &l.events[i], err);
 	/* Verifying first also loads the kernels, which a graph cannot record. */
-	if (open_launcher(&l, run, err) == STATUS_OK && launch_kernels(&l, 1, err) == STATUS_OK &&
-	    launch_verify(&l, err) == STATUS_OK && launch_measure(&l, err) == STATUS_OK &&
-	    launch_verify(&l, err) == STATUS_OK)
+	if (err->status == STATUS_OK &&
+	    buffer_alloc(&l.counter, device, ALLOCATOR_DEVICE, sizeof(uint64_t), err) ==
+		    STATUS_OK &&
+	    launch_kernels(&l, 1, err) == STATUS_OK && launch_verify(&l, err) == STATUS_OK &&
+	    launch_measure(&l, err) == STATUS_OK && launch_verify(&l, err) == STATUS_OK)
 		run_verified(run,
 			     launch_is_wait(l.operation)
 				     ? "the wait takes as long as the kernel before it"

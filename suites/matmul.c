@@ -9,10 +9,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "device/architecture.h"
 #include "plan/suite.h"
-#include "suites/matmul/plan.h"
+#include "suites/matmul/matmul.h"
 #include "suites/shared/energy.h"
 #include "suites/shared/sustained.h"
 #include "suites/shared/words.h"
@@ -370,6 +371,10 @@ static enum status matmul_prepare_operands(struct run *run, struct operands *o, 
 	return STATUS_OK;
 }
 
+/*
+ * Commands of an operation: the GEMM and the sum of its parts, once per GEMM of a batch without a
+ * batched call. Commands beyond the device's queue could not be enqueued after a closed gate.
+ */
 static struct sustained_work matmul_work_of(struct run *run, struct operands *o)
 {
 	const struct device_info *info = &run->devices[0]->info;
@@ -384,11 +389,6 @@ static struct sustained_work matmul_work_of(struct run *run, struct operands *o)
 			      .clock = CLOCK_DEVICE,
 			      .streams = &o->stream,
 			      .stream_count = 1,
-			      /*
-			       * The GEMM and the sum of its parts, once per GEMM of a batch without a
-			       * batched call. Commands beyond the device's queue could not be
-			       * enqueued after a closed gate.
-			       */
 			      .commands = singly && o->batch > 2 ? (unsigned)o->batch : 2,
 			      .has_energy = true },
 		.operations = matmul_plan_operations(&o->problem, o->batch),
@@ -434,63 +434,46 @@ static bool matmul_groups_with(const void *state, const struct plan_case *const 
 /* The phase in which a device of a group waits. */
 #define OTHERS "other devices"
 
-struct matmul_group {
-	struct run **runs;
-	struct operands **operands;
-	struct error **errs;
-	size_t count;
-};
-
-static void matmul_measure_group(const struct matmul_group *g)
-{
-	struct sustained_work *work = xcalloc(g->count, sizeof(*work));
-	struct error *errs = xcalloc(g->count, sizeof(*errs));
-	enum status status;
-
-	for (size_t i = 0; i < g->count; i++)
-		work[i] = matmul_work_of(g->runs[i], g->operands[i]);
-	status = sustained_sample_together(work, g->count, errs);
-	for (size_t i = 0; i < g->count; i++) {
-		if (errs[i].status != STATUS_OK)
-			error_set(g->errs[i], errs[i].status, "%s", errs[i].message);
-		else if (status != STATUS_OK)
-			error_set(g->errs[i], status, "in a concurrent group");
-		else if (phases_next(g->runs[i]->phases, g->runs[i]->world, "check", g->errs[i]) ==
-			 STATUS_OK)
-			matmul_conclude(&work[i], g->operands[i], g->errs[i]);
-		phases_enter(g->runs[i]->phases, OTHERS);
-		if (status == STATUS_OK && g->count > 1)
-			run_note(g->runs[i], "Sampled together with %zu other device%s.",
-				 g->count - 1, g->count == 2 ? "" : "s");
-	}
-	free(work);
-	free(errs);
-}
-
 /* A device with a wrong result is left out; the others continue. */
 static void matmul_run_group(struct run *const *runs, size_t count, struct error *errs)
 {
 	struct operands *all = xcalloc(count, sizeof(*all));
-	struct matmul_group g = { .runs = xcalloc(count, sizeof(struct run *)),
-				  .operands = xcalloc(count, sizeof(struct operands *)),
-				  .errs = xcalloc(count, sizeof(struct error *)) };
+	struct sustained_work *work = xcalloc(count, sizeof(*work));
+	struct error *sampled = xcalloc(count, sizeof(*sampled));
+	size_t *at = xcalloc(count, sizeof(*at)); /* at[k]: index of work[k] in `runs` */
+	size_t used = 0;
+	enum status status = STATUS_OK;
 
 	for (size_t i = 0; i < count; i++) {
 		if (matmul_prepare_operands(runs[i], &all[i], &errs[i]) != STATUS_OK)
 			continue;
 		phases_enter(runs[i]->phases, OTHERS);
-		g.runs[g.count] = runs[i];
-		g.operands[g.count] = &all[i];
-		g.errs[g.count++] = &errs[i];
+		at[used] = i;
+		work[used++] = matmul_work_of(runs[i], &all[i]);
 	}
-	if (g.count > 0)
-		matmul_measure_group(&g);
+	if (used > 0)
+		status = sustained_sample_together(work, used, sampled);
+	for (size_t k = 0; k < used; k++) {
+		struct run *run = runs[at[k]];
+		struct error *err = &errs[at[k]];
+
+		if (sampled[k].status != STATUS_OK)
+			error_set(err, sampled[k].status, "%s", sampled[k].message);
+		else if (status != STATUS_OK)
+			error_set(err, status, "in a concurrent group");
+		else if (phases_next(run->phases, run->world, "check", err) == STATUS_OK)
+			matmul_conclude(&work[k], &all[at[k]], err);
+		phases_enter(run->phases, OTHERS);
+		if (status == STATUS_OK && used > 1)
+			run_note(run, "Sampled together with %zu other device%s.", used - 1,
+				 text_plural(used - 1));
+	}
 	for (size_t i = 0; i < count; i++)
 		matmul_operands_close(&all[i]);
 	free(all);
-	free(g.runs);
-	free(g.operands);
-	free(g.errs);
+	free(work);
+	free(sampled);
+	free(at);
 }
 
 const struct suite suite_matmul = {

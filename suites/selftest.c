@@ -15,8 +15,7 @@
 #include "kernels/timing.h"
 #include "measure/telemetry/telemetry_window.h"
 #include "plan/suite.h"
-#include "suites/selftest/checks.h"
-#include "suites/selftest/trial.h"
+#include "suites/selftest/selftest.h"
 #include "suites/shared/buffers.h"
 
 /*
@@ -195,7 +194,7 @@ static enum status selftest_telemetry(struct selftest *t, struct error *err)
 				 "sensors");
 	telemetry_window_summary(t->run->telemetry, &during);
 	off.interval = on.interval = during.interval;
-	if (trial_run(&a, &b, &ratio, err) != STATUS_OK)
+	if (selftest_trial_run(&a, &b, &ratio, err) != STATUS_OK)
 		return err->status;
 	run_value(t->run, "selftest.telemetry_effect", ratio.value - 1);
 	run_note(t->run,
@@ -262,11 +261,11 @@ static enum status selftest_slowdown_take_trials(struct selftest *t, double seco
 	struct ratio ratio;
 
 	for (int64_t i = 0; i < tally->trials; i++) {
-		if (trial_run(&a, &b, &ratio, err) != STATUS_OK)
+		if (selftest_trial_run(&a, &b, &ratio, err) != STATUS_OK)
 			return err->status;
 		tally->found += ratio.low > 1;
 		tally->ratios += log(ratio.value);
-		if (trial_run(&a, &a, &ratio, err) != STATUS_OK)
+		if (selftest_trial_run(&a, &a, &ratio, err) != STATUS_OK)
 			return err->status;
 		tally->alarms += ratio.low > 1 || ratio.high < 1;
 	}

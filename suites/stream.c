@@ -229,23 +229,19 @@ static const struct stream_variant scattered[] = {
 /* On a CPU, threads are cores; non-temporal stores are the only choice. */
 static const struct stream_variant on_host[] = { { 1, 32, 0, 0 }, { 1, 32, 0, 1 } };
 
-/* Never empty; the first is the default. */
+/* Never empty; the first is the default. On a CPU, only stores have a choice. */
 static const struct stream_variant *stream_variants(const struct device_info *info,
 						    enum stream_operation operation, size_t *count)
 {
-	switch (operation) {
-	case STREAM_STRIDED:
-	case STREAM_RANDOM:
-		*count = device_is_host(info) ? 1 : ARRAY_SIZE(scattered);
-		return device_is_host(info) ? on_host : scattered;
-	case STREAM_DOT:
-	case STREAM_READ:
-		*count = device_is_host(info) ? 1 : ARRAY_SIZE(sums);
-		return device_is_host(info) ? on_host : sums;
-	default:
-		*count = device_is_host(info) ? ARRAY_SIZE(on_host) : ARRAY_SIZE(arrays);
-		return device_is_host(info) ? on_host : arrays;
+	bool scatters = operation == STREAM_STRIDED || operation == STREAM_RANDOM,
+	     adds = operation == STREAM_DOT || operation == STREAM_READ;
+
+	if (device_is_host(info)) {
+		*count = scatters || adds ? 1 : ARRAY_SIZE(on_host);
+		return on_host;
 	}
+	*count = scatters ? ARRAY_SIZE(scattered) : adds ? ARRAY_SIZE(sums) : ARRAY_SIZE(arrays);
+	return scatters ? scattered : adds ? sums : arrays;
 }
 
 /* Text for messages: "4 packs in flight, 512 threads". Returns `out`. */

@@ -210,21 +210,6 @@ static enum status alloc_failure_works_when_full(struct blocks *b, const struct 
 			 "the device does not work while its memory is full: %s", broken.message);
 }
 
-static enum status alloc_failure_exhaust_device(struct run *run, struct blocks *b, int64_t before,
-						struct memory_filler *f, struct error *err)
-{
-	uint64_t piece = (uint64_t)before / PIECES / SMALLEST_PIECE * SMALLEST_PIECE;
-
-	*f = (struct memory_filler){ .origin = b->origin, .stream = b->stream };
-	if (failure_fill_up(piece > SMALLEST_PIECE ? piece : SMALLEST_PIECE, f, err) != STATUS_OK ||
-	    alloc_failure_works_when_full(b, f, err) != STATUS_OK ||
-	    measure_failure(run, b, err) != STATUS_OK)
-		return err->status;
-	run_value(run, "alloc.granted", (double)f->bytes);
-	run_value(run, "alloc.granted_share", (double)f->bytes / (double)before);
-	return alloc_failure_works_when_full(b, f, err);
-}
-
 enum status alloc_failure_exhaust(struct run *run, int kind, struct error *err)
 {
 	struct blocks b = { 0 };
@@ -239,8 +224,20 @@ enum status alloc_failure_exhaust(struct run *run, int kind, struct error *err)
 									   : 0;
 	if (alloc_blocks_open(&b, run, kind, REFUSED_BYTES, limit, err) == STATUS_OK &&
 	    failure_use_memory(&b, err) == STATUS_OK &&
-	    alloc_failure_free_now(&b, &before, err) == STATUS_OK)
-		alloc_failure_exhaust_device(run, &b, before, &filler, err);
+	    alloc_failure_free_now(&b, &before, err) == STATUS_OK) {
+		uint64_t piece = (uint64_t)before / PIECES / SMALLEST_PIECE * SMALLEST_PIECE;
+
+		filler = (struct memory_filler){ .origin = b.origin, .stream = b.stream };
+		if (failure_fill_up(piece > SMALLEST_PIECE ? piece : SMALLEST_PIECE, &filler,
+				    err) == STATUS_OK &&
+		    alloc_failure_works_when_full(&b, &filler, err) == STATUS_OK &&
+		    measure_failure(run, &b, err) == STATUS_OK) {
+			run_value(run, "alloc.granted", (double)filler.bytes);
+			run_value(run, "alloc.granted_share",
+				  (double)filler.bytes / (double)before);
+			alloc_failure_works_when_full(&b, &filler, err);
+		}
+	}
 	alloc_blocks_filler_free(&filler);
 	if (err->status == STATUS_OK &&
 	    alloc_failure_record_recovered(run, &b, before, err) == STATUS_OK)

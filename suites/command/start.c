@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/hash/sha256.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -157,55 +158,31 @@ static char *command_start_keep_name_of(const char *id, const char *stream)
 	return name;
 }
 
-static bool command_start_keep_write_whole(int fd, const char *bytes, size_t count)
-{
-	while (count > 0) {
-		ssize_t put = write(fd, bytes, count);
-
-		if (put < 0 && errno != EINTR)
-			return false;
-		bytes += put > 0 ? put : 0;
-		count -= put > 0 ? (size_t)put : 0;
-	}
-	return true;
-}
-
-static bool command_start_keep_write_stream(int fd, const struct program_stream *stream)
-{
-	size_t kept = stream->kept.length, first = kept < 2 * PART_BYTES ? kept : PART_BYTES;
-	const char *bytes = stream->kept.data;
-	char *gap;
-	bool written;
-
-	if (!command_start_keep_write_whole(fd, bytes, first))
-		return false;
-	if (first == kept && kept == stream->bytes)
-		return true;
-	gap = xasprintf("\n[%zu bytes of output; this file has the first %zu and the last %zu of "
-			"the %zu that gpuproof kept]\n",
-			stream->bytes, first, kept - first < PART_BYTES ? kept - first : PART_BYTES,
-			kept);
-	written = command_start_keep_write_whole(fd, gap, strlen(gap)) &&
-		  (first == kept ||
-		   command_start_keep_write_whole(fd, bytes + kept - PART_BYTES, PART_BYTES));
-	free(gap);
-	return written;
-}
-
 /* False: the stream is empty, or cannot be stored. */
 static bool command_start_keep_stream(const char *folder, const char *name,
 				      const struct program_stream *stream)
 {
+	size_t kept = stream->kept.length, first = kept < 2 * PART_BYTES ? kept : PART_BYTES;
 	char *path = xasprintf("%s/%s", folder, name);
-	int fd = stream->kept.length
-			 ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666)
-			 : -1;
-	bool kept = fd >= 0 && command_start_keep_write_stream(fd, stream);
+	int fd =
+		kept ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666) : -1;
+	struct text text = TEXT_EMPTY;
+	bool stored;
 
+	text_add_bytes(&text, stream->kept.data, first);
+	if (first < kept || kept < stream->bytes)
+		text_addf(&text,
+			  "\n[%zu bytes of output; this file has the first %zu and the last %zu of "
+			  "the %zu that gpuproof kept]\n",
+			  stream->bytes, first, kept > first ? PART_BYTES : 0, kept);
+	if (first < kept)
+		text_add_bytes(&text, stream->kept.data + kept - PART_BYTES, PART_BYTES);
+	stored = fd >= 0 && file_write_all(fd, text.data, text.length);
 	if (fd >= 0)
 		close(fd);
+	text_release(&text);
 	free(path);
-	return kept;
+	return stored;
 }
 
 /*

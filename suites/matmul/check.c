@@ -1,4 +1,4 @@
-#include "suites/matmul/check.h"
+#include "suites/matmul/matmul.h"
 #include "suites/shared/gemm_reference.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "suites/matmul/operands.h"
+#include "suites/matmul/matmul.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "device/autotune.h"
-#include "suites/matmul/check.h"
 #include "suites/shared/buffers.h"
 
 /* Maximum number of rotated sets. */

@@ -1,4 +1,4 @@
-#include "suites/matmul/plan.h"
+#include "suites/matmul/matmul.h"
 
 #include <stdio.h>
 #include <string.h>

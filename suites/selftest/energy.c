@@ -11,7 +11,7 @@
 #include "kernels/timing.h"
 #include "measure/telemetry/energy_meter.h"
 #include "measure/telemetry/poller.h"
-#include "suites/selftest/checks.h"
+#include "suites/selftest/selftest.h"
 #include "suites/shared/buffers.h"
 
 #define BYTES (64u << 20)

@@ -1,4 +1,4 @@
-#include "suites/selftest/trial.h"
+#include "suites/selftest/selftest.h"
 
 #include <math.h>
 
@@ -8,8 +8,8 @@
 /* On either side: U <= 2 has probability 4/252 for 5 against 5, U <= 3 has 7/252. */
 #define TAIL 0.025
 
-enum status trial_run(const struct contender *a, const struct contender *b, struct ratio *out,
-		      struct error *err)
+enum status selftest_trial_run(const struct contender *a, const struct contender *b,
+			       struct ratio *out, struct error *err)
 {
 	double logs[2][REPEATS], shift, low, high;
 

@@ -24,7 +24,7 @@ static enum status checked_blocks_exchange_read(struct stream *stream, bool on_d
 	return STATUS_OK;
 }
 
-enum status checked_blocks_exchange_compare(const struct exchange *x, struct error *err)
+static enum status checked_blocks_exchange_compare(const struct exchange *x, struct error *err)
 {
 	if (x->received == x->sent)
 		return STATUS_OK;

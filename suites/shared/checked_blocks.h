@@ -14,14 +14,12 @@ struct exchange {
 };
 
 /*
- * Writes x->sent to `at`, or reads x->received from there: by copies on the stream, during which
- * `x` must stay valid, or directly by the CPU if the memory is not `on_device`.
- * checked_blocks_exchange_compare(): STATUS_MISMATCH if both differ.
- * checked_blocks_check_exchange() reads, waits and compares.
+ * Writes x->sent to `at`, or reads x->received from there and waits: by copies on the stream,
+ * during which `x` must stay valid, or directly by the CPU if the memory is not `on_device`.
+ * checked_blocks_check_exchange(): STATUS_MISMATCH if both differ.
  */
 enum status checked_blocks_exchange_write(struct stream *stream, bool on_device, void *at,
 					  struct exchange *x, struct error *err);
-enum status checked_blocks_exchange_compare(const struct exchange *x, struct error *err);
 enum status checked_blocks_check_exchange(struct stream *stream, bool on_device, const void *at,
 					  struct exchange *x, struct error *err);
 /* Offset of the last whole word of a block. */

@@ -138,37 +138,25 @@ static enum status convolution_search_find_usable(struct algorithm_search *s, un
 	return s->count > 0 ? STATUS_OK : error_set(err, refusal.status, "%s", refusal.message);
 }
 
-static enum status convolution_find_fastest(struct algorithm_search *s, unsigned candidates,
-					    double seconds, struct convolution_search *found,
-					    struct error *err)
-{
-	struct autotune_rules rules = { .seconds = seconds };
-	struct autotune_result result;
-
-	if (convolution_search_find_usable(s, candidates, seconds == 0, err) != STATUS_OK)
-		return err->status;
-	*found = (struct convolution_search){ .usable = (unsigned)s->count,
-					      .first = s->usable[0],
-					      .fastest = s->usable[0] };
-	if (seconds == 0 || s->count == 1)
-		return STATUS_OK;
-	if (autotune(s->count, &rules, convolution_time_candidate, s, &result, err) != STATUS_OK)
-		return err->status;
-	found->fastest = s->usable[result.best];
-	found->first_seconds = result.first_seconds;
-	found->seconds = result.seconds;
-	return STATUS_OK;
-}
-
 enum status convolution_search(struct stream *stream, double seconds, unsigned candidates,
 			       convolution_launch_fn *launch, void *state,
 			       struct convolution_search *found, struct error *err)
 {
 	struct algorithm_search s = { .stream = stream, .launch = launch, .state = state };
+	struct autotune_rules rules = { .seconds = seconds };
+	struct autotune_result result;
 
 	if (backend_event_create(stream->device, &s.begin, err) == STATUS_OK &&
-	    backend_event_create(stream->device, &s.end, err) == STATUS_OK)
-		convolution_find_fastest(&s, candidates, seconds, found, err);
+	    backend_event_create(stream->device, &s.end, err) == STATUS_OK &&
+	    convolution_search_find_usable(&s, candidates, seconds == 0, err) == STATUS_OK)
+		*found = (struct convolution_search){ .usable = (unsigned)s.count,
+						      .fastest = s.usable[0] };
+	if (err->status == STATUS_OK && seconds > 0 && s.count > 1 &&
+	    autotune(s.count, &rules, convolution_time_candidate, &s, &result, err) == STATUS_OK) {
+		found->fastest = s.usable[result.best];
+		found->first_seconds = result.first_seconds;
+		found->seconds = result.seconds;
+	}
 	backend_event_destroy(s.begin);
 	backend_event_destroy(s.end);
 	return err->status;

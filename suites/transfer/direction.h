@@ -1,7 +1,7 @@
 /*
  * Directions of the transfer suite: which devices a case has and which copies run between them.
  * Adding a direction: a row in DIRECTIONS, its routes in direction.c, its words in
- * report/view/format.c and its line in docs/nvbandwidth.md.
+ * suites/transfer.c and its line in docs/nvbandwidth.md.
  */
 #ifndef GPUPROOF_SUITES_TRANSFER_DIRECTION_H
 #define GPUPROOF_SUITES_TRANSFER_DIRECTION_H

@@ -4,7 +4,7 @@
  */
 #include "base/memory.h"
 #include "kernel_checks.h"
-#include "suites/matmul/operands.h"
+#include "suites/matmul/matmul.h"
 
 struct variant {
 	enum precision precision;

@@ -242,23 +242,6 @@ static struct data_piece collective_data_moved_piece(const struct collective *c,
 	}
 }
 
-/* Verifies that the source is unchanged. */
-static enum status collective_data_check_source(struct collective *c, struct buffer *record,
-						struct error *err)
-{
-	struct data_piece piece = { 0, c->source.bytes, collective_data_first_byte(c), c->rank };
-	double error = c->error;
-	enum status status;
-
-	if (c->in_place)
-		return STATUS_OK;
-	if (!c->operation->reduces)
-		return collective_data_check_bits(c, record, c->from, piece, "source", err);
-	status = collective_data_check_sums(c, record, c->from, piece, 1, "source", err);
-	c->error = error;
-	return status;
-}
-
 enum status collective_data_check(struct collective *c, struct error *err)
 {
 	int pieces = c->kind == ALL_GATHER || c->kind == ALL_TO_ALL ? c->ranks : 1;
@@ -281,8 +264,19 @@ enum status collective_data_check(struct collective *c, struct error *err)
 		status = collective_data_check_sums(c, &record, c->to,
 						    c->operation->one_part_to ? own : all, c->ranks,
 						    "result", err);
-	if (status == STATUS_OK)
-		status = collective_data_check_source(c, &record, err);
+	/* The source is unchanged; its error is not that of the result. */
+	if (status == STATUS_OK && !c->in_place) {
+		struct data_piece source = { 0, c->source.bytes, collective_data_first_byte(c),
+					     c->rank };
+		double error = c->error;
+
+		status = c->operation->reduces
+				 ? collective_data_check_sums(c, &record, c->from, source, 1,
+							      "source", err)
+				 : collective_data_check_bits(c, &record, c->from, source, "source",
+							      err);
+		c->error = error;
+	}
 	buffer_free(&record);
 	return status;
 }

@@ -67,6 +67,7 @@ struct collective {
 	char *from, *to;
 	/* of one operation, if the transport uses copies; set by collective_run() */
 	unsigned copy_commands;
+	struct graph *graph; /* of a batch of operations; set by collective_run() */
 	double error; /* maximum in collective_data_check(), relative to its tolerance's base */
 };
 

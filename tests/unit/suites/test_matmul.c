@@ -3,8 +3,7 @@
 
 #include "kernels/fp8.h"
 #include "kernels/half.h"
-#include "suites/matmul/check.h"
-#include "suites/matmul/operands.h"
+#include "suites/matmul/matmul.h"
 #include "suites/shared/gemm_reference.h"
 
 #define QUICK                                                                           \

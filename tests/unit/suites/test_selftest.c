@@ -10,7 +10,7 @@
 #include "kernels/memory/fill.h"
 #include "kernels/timing.h"
 #include "measure/telemetry/telemetry_window.h"
-#include "suites/selftest/trial.h"
+#include "suites/selftest/selftest.h"
 
 #define SELFTEST "[defaults]\nmin_samples = 5\nmax_samples = 5\n[suite selftest]\n"
 
@@ -371,7 +371,7 @@ static void test_ratio_of_a_trial(void **state)
 
 	(void)state;
 	/* 16 times 3, 4 times 1.5, 4 times 12, once 6: sorted 1.5 x4, 3 x16, 6, 12 x4. */
-	assert_int_equal(trial_run(&first, &second, &ratio, &err), STATUS_OK);
+	assert_int_equal(selftest_trial_run(&first, &second, &ratio, &err), STATUS_OK);
 	assert_true(at_a == a + 5 && at_b == b + 5);
 	assert_float_equal(ratio.value, 3, 1e-12);
 	assert_float_equal(ratio.low, 1.5, 1e-12);

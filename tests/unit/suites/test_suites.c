@@ -3,7 +3,7 @@
 
 #include "base/units.h"
 #include "plan/schema.h"
-#include "suites/matmul/check.h"
+#include "suites/matmul/matmul.h"
 #include "suites/shared/gemm_reference.h"
 
 #define QUICK                                                                           \

@@ -1,14 +1,31 @@
-/*
- * Operands of a GEMM C = op(A) op(B), or of a batch, column-major, in enough sets to rotate them
- * out of the L2 cache. Every set, and every GEMM of a batch, has the same values in separate
- * memory, so that one reference serves all results.
- */
-#ifndef GPUPROOF_SUITES_MATMUL_OPERANDS_H
-#define GPUPROOF_SUITES_MATMUL_OPERANDS_H
+/* Parts of the suite `matmul`: check.c, operands.c and plan.c. */
+#ifndef GPUPROOF_SUITES_MATMUL_MATMUL_H
+#define GPUPROOF_SUITES_MATMUL_MATMUL_H
 
-#include "suites/matmul/check.h"
+#include "plan/plan.h"
 #include "suites/shared/buffers.h"
+#include "suites/shared/gemm_reference.h"
 
+/* check.c: compares a GEMM with its reference. */
+/* Relative Frobenius norms of the error of C, over its finite elements (NaN: none). */
+struct matmul_error {
+	double stored;    /* relative to the GEMM of the operands as stored */
+	double total;     /* relative to the GEMM of the operands before rounding */
+	double nonfinite; /* share of the elements that are infinite or NaN */
+};
+
+/*
+ * Compares `c` (host memory, as stored). STATUS_MISMATCH names the first wrong element with its
+ * expected and actual value; NaN is wrong. Always sets `error`.
+ */
+enum status matmul_reference_check(const struct matmul_reference *reference, const void *c,
+				   struct matmul_error *error, struct error *err);
+
+/*
+ * operands.c: operands of a GEMM C = op(A) op(B), or of a batch, column-major, in enough sets to
+ * rotate them out of the L2 cache. Every set, and every GEMM of a batch, has the same values in
+ * separate memory, so that one reference serves all results.
+ */
 enum { OPERAND_A, OPERAND_B, OPERAND_C, OPERANDS };
 
 /* Implementations of the GEMM. */
@@ -67,5 +84,18 @@ enum status matmul_operands_check(struct operands *o, struct error *err);
  * another GEMM is verified.
  */
 enum status matmul_operands_verify(struct operands *o, struct error *err);
+
+/* plan.c: GEMMs of a sweep, requirements of each, and why a device cannot run one. */
+struct matmul_case {
+	struct matmul_problem problem; /* without seeds */
+	enum implementation implementation;
+	int64_t batch;
+};
+
+struct matmul_case matmul_plan_case_of(const struct plan_case *c);
+/* Multiplications and additions of one call. */
+double matmul_plan_operations(const struct matmul_problem *problem, int64_t batch);
+/* suite->expand */
+enum status matmul_plan_expand(struct plan *plan, struct plan_case *point, struct error *err);
 
 #endif
