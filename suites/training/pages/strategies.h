@@ -89,8 +89,12 @@ void strategies_table_answer(const struct strategies *strategies, struct tree *a
 			     struct tree *tables);
 /* Cells of the table: computing, pipeline bubble, exposed communication; dashes: not measured. */
 void strategies_columns_add_time_parts(const struct strategy *strategy, struct tree *cells);
-/* True if the parts of any step were measured. */
-bool strategies_columns_divided(const struct strategy *const *items, size_t count);
+#define TIME_PARTS 3
+/*
+ * Computation of the slowest device, idle time of the schedule, exposed communication: what remains
+ * beyond the step time if messages took no time. False: not measured, as with one device.
+ */
+bool strategies_columns_time_parts(const struct strategy *strategy, double parts[TIME_PARTS]);
 /* "bars" of its row: these parts, as wide as a bar for `longest` seconds allows; 0: none. */
 void strategies_columns_add_bar(const struct strategy *strategy, double longest, struct tree *row);
 /*

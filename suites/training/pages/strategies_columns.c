@@ -16,13 +16,7 @@
 #include "report/view/memory_limit.h"
 #include "suites/training/pages/strategies.h"
 
-#define TIME_PARTS 3
-
-/*
- * Computation of the slowest device, idle time of the schedule, exposed communication: what remains
- * beyond the step time if messages took no time. False: not measured, as with one device.
- */
-static bool strategies_columns_time_parts(const struct strategy *s, double parts[TIME_PARTS])
+bool strategies_columns_time_parts(const struct strategy *s, double parts[TIME_PARTS])
 {
 	double compute = strategies_value(s, "parallel.compute_time"),
 	       scheduled = strategies_value(s, "parallel.schedule_time");
@@ -147,16 +141,6 @@ char *strategies_columns_peak_words(const struct strategies *strategies)
 		free(words);
 	}
 	return text_detach(&out);
-}
-
-bool strategies_columns_divided(const struct strategy *const *items, size_t count)
-{
-	double parts[TIME_PARTS];
-
-	for (size_t i = 0; i < count; i++)
-		if (strategies_columns_time_parts(items[i], parts))
-			return true;
-	return false;
 }
 
 /* A table of the fastest strategy of each model within a memory limit. */

@@ -26,21 +26,6 @@ static int strategy_table_by_seconds(const void *a, const void *b)
 	return p < q ? -1 : p > q;
 }
 
-/* Strategies of one model, the fastest first. */
-static const struct strategy **strategies_table_ranked(const struct strategies *strategies,
-						       const char *model, size_t *count)
-{
-	const struct strategy **out = xcalloc(strategies->count + 1, sizeof(*out));
-
-	*count = 0;
-	for (size_t i = 0; i < strategies->count; i++)
-		if (strcmp(strategies->items[i].model, model) == 0 &&
-		    isfinite(strategies->items[i].seconds))
-			out[(*count)++] = &strategies->items[i];
-	qsort(out, *count, sizeof(*out), strategy_table_by_seconds);
-	return out;
-}
-
 static void strategies_table_add_owned(struct tree *cells, char *text)
 {
 	tree_item_text(cells, text);
@@ -136,30 +121,58 @@ static char *strategies_table_some_words(const struct strategy_group *g, size_t 
 	return text_detach(&out);
 }
 
-static void strategy_table_group_open(struct strategy_group *g, const struct strategies *strategies,
-				      const char *model)
-{
-	char *common;
+/* Models with several measured strategies, so that there is a choice. */
+struct strategy_groups {
+	struct strategy_group *items;
+	size_t count;
+};
 
-	*g = (struct strategy_group){ .count = 0 };
-	g->items = strategies_table_ranked(strategies, model, &g->count);
-	if (!g->count)
-		return;
-	common = strategies_table_some_words(g, 0, true);
-	g->title = xasprintf("%s%s%s", model, *common ? ", " : "", common);
-	free(common);
-	g->names = xcalloc(g->count, sizeof(*g->names));
-	for (size_t i = 0; i < g->count; i++)
-		g->names[i] = strategies_table_some_words(g, i, false);
+static struct strategy_groups strategies_table_groups_open(const struct strategies *strategies)
+{
+	struct strategy_groups groups = { xcalloc(strategies->count + 1, sizeof(*groups.items)),
+					  0 };
+
+	for (size_t i = 0; i < strategies->count; i++) {
+		struct strategy_group *g = &groups.items[groups.count];
+		const char *model = strategies->items[i].model;
+		char *common;
+
+		if (!strategies_is_first(strategies, i))
+			continue;
+		*g = (struct strategy_group){ .items = xcalloc(strategies->count,
+							       sizeof(*g->items)) };
+		for (size_t k = i; k < strategies->count; k++)
+			if (strcmp(strategies->items[k].model, model) == 0 &&
+			    isfinite(strategies->items[k].seconds))
+				g->items[g->count++] = &strategies->items[k];
+		if (g->count < 2) {
+			free(g->items);
+			continue;
+		}
+		qsort(g->items, g->count, sizeof(*g->items), strategy_table_by_seconds);
+		common = strategies_table_some_words(g, 0, true);
+		g->title = xasprintf("%s%s%s", model, *common ? ", " : "", common);
+		free(common);
+		g->names = xcalloc(g->count, sizeof(*g->names));
+		for (size_t k = 0; k < g->count; k++)
+			g->names[k] = strategies_table_some_words(g, k, false);
+		groups.count++;
+	}
+	return groups;
 }
 
-static void strategy_table_group_close(struct strategy_group *g)
+static void strategies_table_groups_close(struct strategy_groups *groups)
 {
-	for (size_t i = 0; g->names && i < g->count; i++)
-		free(g->names[i]);
-	free(g->names);
-	free(g->title);
-	free(g->items);
+	for (size_t i = 0; i < groups->count; i++) {
+		struct strategy_group *g = &groups->items[i];
+
+		for (size_t k = 0; k < g->count; k++)
+			free(g->names[k]);
+		free(g->names);
+		free(g->title);
+		free(g->items);
+	}
+	free(groups->items);
 }
 
 /*
@@ -244,12 +257,6 @@ static void strategies_table_add_fastest(const struct strategy_group *g, size_t 
 	text_add_char(out, '.');
 }
 
-/* The models of a title, each with its strategies. */
-struct strategy_winners {
-	const struct strategy_group *groups;
-	size_t count;
-};
-
 /* True if the group has a fastest strategy, of the mode (a name's first word). */
 static bool strategies_table_wins(const struct strategy_group *g, const char *mode)
 {
@@ -261,14 +268,14 @@ static bool strategies_table_wins(const struct strategy_group *g, const char *mo
 }
 
 /* ", 1.19× to 1.75× the speed of one device"; of one device how much longer the next takes. */
-static void strategies_table_add_margins(const struct strategy_winners *w, const char *mode,
+static void strategies_table_add_margins(const struct strategy_groups *w, const char *mode,
 					 struct text *out)
 {
 	double least = INFINITY, most = 0;
 	bool single = false;
 
 	for (size_t i = 0; i < w->count; i++) {
-		const struct strategy_group *g = &w->groups[i];
+		const struct strategy_group *g = &w->items[i];
 		double ratio;
 
 		if (!strategies_table_wins(g, mode))
@@ -287,7 +294,7 @@ static void strategies_table_add_margins(const struct strategy_winners *w, const
 	text_add(out, single ? " as long" : " the speed of one device");
 }
 
-static void strategies_table_winners_words(const struct strategy_winners *w, struct text *out)
+static void strategies_table_winners_words(const struct strategy_groups *w, struct text *out)
 {
 	const char *mode = NULL;
 	size_t most = 0;
@@ -296,17 +303,17 @@ static void strategies_table_winners_words(const struct strategy_winners *w, str
 		size_t wins = 0;
 
 		for (size_t k = 0; k < w->count; k++)
-			wins += strategies_table_wins(&w->groups[k], w->groups[i].names[0]);
+			wins += strategies_table_wins(&w->items[k], w->items[i].names[0]);
 		if (wins > most) {
 			most = wins;
-			mode = w->groups[i].names[0];
+			mode = w->items[i].names[0];
 		}
 	}
 	if (!w->count)
 		return;
 	if (!mode) {
 		text_addf(out, "the fastest strategies are not distinguishable (%s per step%s)",
-			  format_rounded(w->groups->items[0]->seconds, "s").text,
+			  format_rounded(w->items->items[0]->seconds, "s").text,
 			  w->count > 1 ? " of the first model" : "");
 		return;
 	}
@@ -317,49 +324,21 @@ static void strategies_table_winners_words(const struct strategy_winners *w, str
 	if (w->count > 1)
 		text_addf(out, " in %zu of %zu models", most, w->count);
 	strategies_table_add_margins(w, mode, out);
-	if (w->count == 1 && isfinite(w->groups->items[0]->memory))
+	if (w->count == 1 && isfinite(w->items->items[0]->memory))
 		text_addf(out, ", %s per device",
-			  format_rounded(w->groups->items[0]->memory, "B").text);
+			  format_rounded(w->items->items[0]->memory, "B").text);
 }
 
 void strategies_table_add_title(const struct strategies *strategies, struct text *out)
 {
-	struct strategy_group *groups = xcalloc(strategies->count + 1, sizeof(*groups));
-	struct strategy_winners w = { groups, 0 };
+	struct strategy_groups groups = strategies_table_groups_open(strategies);
 
-	for (size_t i = 0; i < strategies->count; i++) {
-		if (!strategies_is_first(strategies, i))
-			continue;
-		strategy_table_group_open(&groups[w.count], strategies, strategies->items[i].model);
-		if (groups[w.count].count > 1)
-			w.count++;
-		else
-			strategy_table_group_close(&groups[w.count]);
-	}
-	strategies_table_winners_words(&w, out);
-	if (!w.count && strategies->count)
+	strategies_table_winners_words(&groups, out);
+	if (!groups.count && strategies->count)
 		text_addf(out, "%s per step of %s",
 			  format_rounded(strategies->items[0].seconds, "s").text,
 			  strategies->items[0].model);
-	for (size_t i = 0; i < w.count; i++)
-		strategy_table_group_close(&groups[i]);
-	free(groups);
-}
-
-/* Models with several measured strategies, so that there is a choice. */
-static size_t strategy_table_count_models(const struct strategies *strategies)
-{
-	size_t models = 0;
-
-	for (size_t i = 0; i < strategies->count; i++) {
-		size_t count = 0;
-
-		if (strategies_is_first(strategies, i))
-			free(strategies_table_ranked(strategies, strategies->items[i].model,
-						     &count));
-		models += count > 1;
-	}
-	return models;
+	strategies_table_groups_close(&groups);
 }
 
 /*
@@ -378,16 +357,18 @@ static void strategies_table_add_group(const struct strategies *strategies,
 	struct strategy_columns columns = {
 		/* A data sheet has the peak rate of some strategy's devices. */
 		.utilisation = peaks && *peaks,
-		.divided = strategies_columns_divided(g->items, shown),
 		.longest = g->items[shown - 1]->seconds,
 	};
 	struct text words = TEXT_EMPTY;
+	double parts[TIME_PARTS];
 	struct tree *rows;
 
 	text_addf(&words, "%s: ", g->title);
 	/* Strategies after the first that do not differ from it significantly. */
 	for (size_t i = 1; i < g->count; i++)
 		alike += !strategies_apart(g->items[0], g->items[i]);
+	for (size_t i = 0; i < shown; i++)
+		columns.divided |= strategies_columns_time_parts(g->items[i], parts);
 	for (size_t i = 0; i < g->count; i++)
 		columns.energy |= isfinite(strategies_value(g->items[i], "parallel.energy")) != 0;
 	strategies_table_add_fastest(g, alike, &words);
@@ -404,26 +385,24 @@ void strategies_table_answer(const struct strategies *strategies, struct tree *a
 			     struct tree *tables)
 {
 	const struct strategy_columns plain = { .longest = 0 };
-	size_t models = strategy_table_count_models(strategies);
+	struct strategy_groups groups = strategies_table_groups_open(strategies);
 	struct tree *winners =
-		models > MODELS_MOST
+		groups.count > MODELS_MOST
 			? strategy_add_table(tables, xstrdup("Fastest strategy of each model"),
 					     "Model", &plain)
 			: NULL;
 
-	for (size_t i = 0; i < strategies->count && models; i++) {
-		struct strategy_group g;
+	for (size_t i = 0; i < groups.count; i++) {
+		const struct strategy_group *g = &groups.items[i];
+		char *name;
 
-		if (!strategies_is_first(strategies, i))
+		if (!winners) {
+			strategies_table_add_group(strategies, g, answers, tables);
 			continue;
-		strategy_table_group_open(&g, strategies, strategies->items[i].model);
-		if (g.count > 1 && winners) {
-			char *name = xasprintf("%s: %s", g.items[0]->model, g.items[0]->name);
-
-			strategies_table_add_row(strategies, g.items[0], name, &plain, winners);
-			free(name);
-		} else if (g.count > 1)
-			strategies_table_add_group(strategies, &g, answers, tables);
-		strategy_table_group_close(&g);
+		}
+		name = xasprintf("%s: %s", g->items[0]->model, g->items[0]->name);
+		strategies_table_add_row(strategies, g->items[0], name, &plain, winners);
+		free(name);
 	}
+	strategies_table_groups_close(&groups);
 }
