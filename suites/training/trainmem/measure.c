@@ -33,18 +33,18 @@ static enum status trainmem_measure_compare_gradients(struct trainer *trainer,
 						      struct verify_check *check, struct error *err)
 {
 	const struct setup *setup = trainer->setup;
-	struct device_gradients expected = { trainer->team, trainer->network.gradients, setup,
-					     setup->loss_scale },
-				found = { &training->team, training->network.gradients,
-					  &training->setup, training->setup.loss_scale };
+	struct gradients expected = { trainer->team, trainer->network.gradients, setup,
+				      setup->loss_scale, NULL },
+			 run = { &training->team, training->network.gradients, &training->setup,
+				 training->setup.loss_scale, NULL };
 	struct tolerance tolerance = verify_tolerance(setup);
 	struct verify_difference difference;
 	double expected_loss, loss;
 
 	if (trainer_loss(trainer, &expected_loss, err) != STATUS_OK ||
 	    trainmem_training_loss(training, &loss, err) != STATUS_OK ||
-	    verify_compare_gradients(&trainer->network.model, verify_from_device, &found,
-				     verify_from_device, &expected, &difference, err) != STATUS_OK)
+	    verify_compare_gradients(&trainer->network.model, &run, &expected, false, &difference,
+				     err) != STATUS_OK)
 		return err->status;
 	return verify_compare_judge(&difference, loss, expected_loss, &tolerance,
 				    "a step that keeps all outputs", check, err);

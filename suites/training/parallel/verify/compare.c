@@ -23,8 +23,8 @@ static double verify_compare_ratio_of(const struct difference_part *s)
  */
 #define PARTS 64
 
-static void verify_compare_difference_add_piece(struct difference_part *s, const double *run,
-						const double *expected, uint64_t count)
+static void verify_compare_add_piece(struct difference_part *s, const double *run,
+				     const double *expected, uint64_t count)
 {
 	struct difference_part parts[PARTS] = { 0 };
 
@@ -46,93 +46,90 @@ static void verify_compare_difference_add_piece(struct difference_part *s, const
 	}
 }
 
-/* Two arrays that are copied to the host piece by piece. */
-struct sources {
-	gradient_source *run, *expected;
-	void *run_context, *expected_context;
-	double *run_values, *expected_values; /* PIECE each */
-};
-
-static enum status verify_compare_squares_on_host(void *context, uint64_t first, uint64_t count,
-						  struct difference_part *out, struct error *err)
+/* Unscaled elements from `first` on; `buffer` has room for them. NULL after an error. */
+static const double *verify_compare_fetch(const struct gradients *g, uint64_t first, uint64_t count,
+					  double *buffer, struct error *err)
 {
-	struct sources *s = context;
+	enum precision precision = g->setup->precision;
 
-	for (uint64_t done = 0; done < count; done += PIECE) {
-		uint64_t piece = count - done < PIECE ? count - done : PIECE;
-
-		if (s->run(s->run_context, first + done, piece, s->run_values, err) != STATUS_OK ||
-		    s->expected(s->expected_context, first + done, piece, s->expected_values,
-				err) != STATUS_OK)
-			return err->status;
-		verify_compare_difference_add_piece(out, s->run_values, s->expected_values, piece);
-	}
-	return STATUS_OK;
+	if (g->on_host)
+		return g->on_host + first;
+	if (verify_fetch(g->team, (const char *)g->memory + first * precision_bytes(precision),
+			 precision, count, buffer, err) != STATUS_OK)
+		return NULL;
+	IN_PARALLEL
+	for (uint64_t i = 0; i < count; i++)
+		buffer[i] /= g->scale;
+	return buffer;
 }
 
-struct verify_comparison {
-	gradient_squares *squares;
-	void *context;
-	struct difference_part all;
-	struct verify_difference *out;
-};
-
-static enum status verify_compare_tensor(struct verify_comparison *c, const struct model_tensor *t,
-					 size_t layer, struct error *err)
+/* Adds the sums of squares over a tensor, piece by piece. */
+static enum status verify_compare_on_host(const struct gradients *run,
+					  const struct gradients *expected,
+					  const struct model_tensor *t, struct difference_part *out,
+					  struct error *err)
 {
-	struct difference_part tensor = { 0, 0 };
-	double ratio;
+	double *buffer = xmalloc(2 * PIECE * sizeof(*buffer));
 
-	if (c->squares(c->context, t->first, t->count, &tensor, err) != STATUS_OK)
-		return err->status;
-	c->all.difference += tensor.difference;
-	c->all.expected += tensor.expected;
-	ratio = verify_compare_ratio_of(&tensor);
-	/* Written so that NaN counts as the worst. */
-	if (!(ratio <= c->out->worst)) {
-		c->out->worst = ratio;
-		c->out->worst_layer = layer;
-		c->out->worst_tensor = t->name;
+	for (uint64_t done = 0; done < t->count && err->status == STATUS_OK; done += PIECE) {
+		uint64_t piece = t->count - done < PIECE ? t->count - done : PIECE;
+		const double *x = verify_compare_fetch(run, t->first + done, piece, buffer, err),
+			     *y = verify_compare_fetch(expected, t->first + done, piece,
+						       buffer + PIECE, err);
+
+		if (x && y)
+			verify_compare_add_piece(out, x, y, piece);
 	}
-	return STATUS_OK;
+	free(buffer);
+	return err->status;
 }
 
-enum status verify_compare_tensors(const struct model *model, gradient_squares *squares,
-				   void *context, struct verify_difference *out, struct error *err)
+static enum status verify_compare_by_device(const struct gradients *run,
+					    const struct gradients *expected,
+					    const struct model_tensor *t,
+					    struct difference_part *out, struct error *err)
 {
-	struct verify_comparison c = { .squares = squares, .context = context, .out = out };
-	enum status status = STATUS_OK;
+	uint64_t offset = t->first * precision_bytes(run->setup->precision);
+	struct difference_arguments a = {
+		.x = (const char *)run->memory + offset,
+		.y = (const char *)expected->memory + offset,
+		.precision = setup_storage(run->setup),
+		.count = t->count,
+		.x_scale = run->scale,
+		.y_scale = expected->scale,
+	};
+
+	return rank_team_difference(run->team, &a, out, err);
+}
+
+enum status verify_compare_gradients(const struct model *model, const struct gradients *run,
+				     const struct gradients *expected, bool by_device,
+				     struct verify_difference *out, struct error *err)
+{
+	struct difference_part all = { 0, 0 };
 
 	*out = (struct verify_difference){ 0 };
-	for (size_t l = 0; l < model->layers && status == STATUS_OK; l++) {
-		const struct model_layer *layer = &model->layer[l];
+	for (size_t l = 0; l < model->layers; l++)
+		for (size_t i = 0; i < model->layer[l].tensors; i++) {
+			const struct model_tensor *t = &model->layer[l].tensor[i];
+			struct difference_part tensor = { 0, 0 };
+			double ratio;
 
-		for (size_t t = 0; t < layer->tensors && status == STATUS_OK; t++)
-			status = verify_compare_tensor(&c, &layer->tensor[t], l, err);
-	}
-	out->overall = verify_compare_ratio_of(&c.all);
-	return status;
-}
-
-enum status verify_compare_gradients(const struct model *model, gradient_source *run,
-				     void *run_context, gradient_source *expected,
-				     void *expected_context, struct verify_difference *out,
-				     struct error *err)
-{
-	struct sources sources = {
-		.run = run,
-		.expected = expected,
-		.run_context = run_context,
-		.expected_context = expected_context,
-		.run_values = xmalloc(PIECE * sizeof(double)),
-		.expected_values = xmalloc(PIECE * sizeof(double)),
-	};
-	enum status status =
-		verify_compare_tensors(model, verify_compare_squares_on_host, &sources, out, err);
-
-	free(sources.run_values);
-	free(sources.expected_values);
-	return status;
+			if ((by_device ? verify_compare_by_device
+				       : verify_compare_on_host)(run, expected, t, &tensor, err) !=
+			    STATUS_OK)
+				return err->status;
+			all.difference += tensor.difference;
+			all.expected += tensor.expected;
+			ratio = verify_compare_ratio_of(&tensor);
+			/* Written so that NaN counts as the worst. */
+			if (!(ratio <= out->worst))
+				*out = (struct verify_difference){ .worst = ratio,
+								   .worst_layer = l,
+								   .worst_tensor = t->name };
+		}
+	out->overall = verify_compare_ratio_of(&all);
+	return STATUS_OK;
 }
 
 enum status verify_compare_judge(const struct verify_difference *d, double loss,

@@ -12,43 +12,23 @@ struct verify_difference {
 	const char *worst_tensor; /* its name in the model */
 };
 
-/*
- * Fills out[0 .. count) with elements [first, first + count) of a flat array of gradients,
- * unscaled.
- */
-typedef enum status gradient_source(void *context, uint64_t first, uint64_t count, double *out,
-				    struct error *err);
-
 /* Copies numbers from device memory; does nothing after an error. */
 enum status verify_fetch(struct rank_team *team, const void *array, enum precision precision,
 			 uint64_t count, double *out, struct error *err);
 
-/* Gradients in device memory of this rank, for verify_from_device(), a gradient_source. */
-struct device_gradients {
+/* Flat gradients of the model in device memory of this rank. */
+struct gradients {
 	struct rank_team *team;
 	const void *memory;
 	const struct setup *setup;
-	double scale; /* of the loss that they are gradients of */
+	double scale;          /* of the loss that they are gradients of */
+	const double *on_host; /* these instead, unscaled; NULL: in device memory */
 };
-enum status verify_from_device(void *gradients, uint64_t first, uint64_t count, double *out,
-			       struct error *err);
 
-/*
- * Sums of squares over elements [first, first + count): of the differences and of the expected
- * values.
- */
-typedef enum status gradient_squares(void *context, uint64_t first, uint64_t count,
-				     struct difference_part *out, struct error *err);
-
-/* Compares any two flat arrays of the model's gradients. */
-enum status verify_compare_tensors(const struct model *model, gradient_squares *squares,
-				   void *context, struct verify_difference *out, struct error *err);
-
-/* The same on the host. */
-enum status verify_compare_gradients(const struct model *model, gradient_source *run,
-				     void *run_context, gradient_source *expected,
-				     void *expected_context, struct verify_difference *out,
-				     struct error *err);
+/* `by_device`: neither is copied to the host. */
+enum status verify_compare_gradients(const struct model *model, const struct gradients *run,
+				     const struct gradients *expected, bool by_device,
+				     struct verify_difference *out, struct error *err);
 
 /*
  * STATUS_MISMATCH with a sentence that names the difference from `than` and its size. NaN counts as

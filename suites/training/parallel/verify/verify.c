@@ -87,32 +87,6 @@ enum status verify_fetch(struct rank_team *team, const void *array, enum precisi
 	return err->status;
 }
 
-enum status verify_from_device(void *context, uint64_t first, uint64_t count, double *out,
-			       struct error *err)
-{
-	const struct device_gradients *g = context;
-	enum precision precision = g->setup->precision;
-
-	if (verify_fetch(g->team, (const char *)g->memory + first * precision_bytes(precision),
-			 precision, count, out, err) != STATUS_OK)
-		return err->status;
-	IN_PARALLEL
-	for (uint64_t i = 0; i < count; i++)
-		out[i] /= g->scale;
-	return STATUS_OK;
-}
-
-static enum status verify_from_reference(void *context, uint64_t first, uint64_t count, double *out,
-					 struct error *err)
-{
-	const struct mlp_reference *reference = context;
-
-	(void)err;
-	for (uint64_t i = 0; i < count; i++)
-		out[i] = reference->gradients[first + i];
-	return STATUS_OK;
-}
-
 /* Fetches which outputs of a layer passed the ReLU in the run: 1 or 0 per element. */
 static enum status verify_fetch_mask(struct trainer *t, const void *activations, uint64_t count,
 				     unsigned char **out, struct error *err)
@@ -168,12 +142,12 @@ static enum status verify_against_reference(struct trainer *t, const struct coll
 					    struct error *err)
 {
 	struct tolerance tolerance = verify_tolerance(t->setup);
-	struct device_gradients gradients = { t->team, c->gradients, t->setup, 1 };
+	struct gradients run = { t->team, c->gradients, t->setup, 1, NULL };
 	unsigned char *masks[SETUP_MAX_LAYERS + 1] = { 0 };
 	struct mlp_reference reference;
 	struct verify_difference difference;
 
-	if (trainer_scale(t, &gradients.scale, err) != STATUS_OK)
+	if (trainer_scale(t, &run.scale, err) != STATUS_OK)
 		return err->status;
 	model_reference_open(&reference, t->setup);
 	for (size_t l = 1; l < t->setup->layers; l++)
@@ -182,8 +156,10 @@ static enum status verify_against_reference(struct trainer *t, const struct coll
 					  t->setup->batch * t->setup->widths[l], &masks[l], err);
 	if (verify_fetch_imposed(t, c, &reference, err) == STATUS_OK) {
 		model_reference_step(&reference, (const unsigned char *const *)masks);
-		verify_compare_gradients(&t->network.model, verify_from_device, &gradients,
-					 verify_from_reference, &reference, &difference, err);
+		verify_compare_gradients(&t->network.model, &run,
+					 &(struct gradients){ .setup = t->setup,
+							      .on_host = reference.gradients },
+					 false, &difference, err);
 	}
 	if (err->status == STATUS_OK &&
 	    verify_compare_judge(&difference, loss, reference.loss, &tolerance,
@@ -259,44 +235,22 @@ static enum status verify_step_with_masks(struct trainer *single, const struct c
 	return status;
 }
 
-/* Two arrays of gradients of rank 0's device. */
-struct verify_pair {
-	struct device_gradients run, expected;
-};
-
-static enum status verify_squares_on_device(void *context, uint64_t first, uint64_t count,
-					    struct difference_part *out, struct error *err)
-{
-	const struct verify_pair *pair = context;
-	size_t bytes = precision_bytes(pair->run.setup->precision);
-	struct difference_arguments a = {
-		.x = (const char *)pair->run.memory + first * bytes,
-		.y = (const char *)pair->expected.memory + first * bytes,
-		.precision = setup_storage(pair->run.setup),
-		.count = count,
-		.x_scale = pair->run.scale,
-		.y_scale = pair->expected.scale,
-	};
-
-	return rank_team_difference(pair->run.team, &a, out, err);
-}
-
 static enum status verify_single_alike(struct trainer *t, struct trainer *single,
 				       const struct collection *c, double loss,
 				       struct verify_check *check, struct error *err)
 {
 	struct tolerance tolerance = verify_tolerance(t->setup);
-	struct verify_pair pair = { { t->team, c->gradients, t->setup, 1 },
-				    { t->team, single->network.gradients, single->setup, 1 } };
+	struct gradients run = { t->team, c->gradients, t->setup, 1, NULL },
+			 expected = { t->team, single->network.gradients, single->setup, 1, NULL };
 	struct verify_difference difference;
 	double expected_loss;
 
 	if (verify_step_with_masks(single, c, err) != STATUS_OK ||
 	    trainer_loss(single, &expected_loss, err) != STATUS_OK ||
-	    trainer_scale(t, &pair.run.scale, err) != STATUS_OK ||
-	    trainer_scale(single, &pair.expected.scale, err) != STATUS_OK ||
-	    verify_compare_tensors(&t->network.model, verify_squares_on_device, &pair, &difference,
-				   err) != STATUS_OK)
+	    trainer_scale(t, &run.scale, err) != STATUS_OK ||
+	    trainer_scale(single, &expected.scale, err) != STATUS_OK ||
+	    verify_compare_gradients(&t->network.model, &run, &expected, true, &difference, err) !=
+		    STATUS_OK)
 		return err->status;
 	return verify_compare_judge(&difference, loss, expected_loss, &tolerance, "single device",
 				    check, err);
