@@ -134,7 +134,7 @@ bool setup_is_masked(const struct setup *setup, size_t l)
 
 const char *const optimizer_names[] = { "sgd", "momentum", "adam", NULL };
 
-static uint64_t setup_widest(const struct setup *setup)
+uint64_t setup_widest(const struct setup *setup)
 {
 	uint64_t width = 0;
 

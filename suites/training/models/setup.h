@@ -224,6 +224,8 @@ void setup_fit_mode(struct setup *setup);
 /* The limit for a device with `multiprocessors` multiprocessors; 0: none. */
 int setup_collective_multiprocessors(const struct setup *setup, int multiprocessors);
 
+/* The widest layer; with convolutions the longest sum of one. */
+uint64_t setup_widest(const struct setup *setup);
 /*
  * A learning rate at which the loss falls from the first step, for any widths: small relative to
  * the curvature of a network of this width (sgd, momentum), or a small relative change of every

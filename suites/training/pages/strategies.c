@@ -223,7 +223,7 @@ void strategies_layers(const struct view *view, size_t run, const struct case_re
 
 			if (value && strcmp(value, "0") != 0 &&
 			    strategy_model_has_size(view_string(model->text), sizes[i]))
-				text_addf(out, "%s%s %s", out->length ? ", " : "", sizes[i], value);
+				format_list(out, "%s %s", sizes[i], value);
 		}
 	} else if (width && width->number > 0 && depth)
 		text_addf(out, "%s layers of %.0f", depth, width->number);
@@ -246,11 +246,6 @@ static void strategies_add_unusual(const struct result *r, const struct case_res
 		if (value && strcmp(value, usual[i][1]) != 0)
 			text_addf(out, ", %s %s", usual[i][0], value);
 	}
-}
-
-static void strategies_model_add_part(struct text *out, const char *part)
-{
-	text_addf(out, "%s%s", out->length && *part ? ", " : "", part);
 }
 
 /* The model, from the case's parameters; `widths`: the width was already added. */
@@ -284,12 +279,14 @@ static char *strategies_model(const struct view *view, size_t run, const struct 
 
 	strategies_layers(view, run, c, &layers);
 	parameters = strategies_model_trained_words(view, c, layers.length != 0);
-	strategies_model_add_part(&out, layers.length ? layers.data : "");
-	strategies_model_add_part(&out, parameters);
+	if (layers.length)
+		text_add(&out, layers.data);
+	if (*parameters)
+		format_list(&out, "%s", parameters);
 	strategies_add_unusual(r, c, &out);
 	/* Without settings, only the section's name distinguishes other layers. */
-	if (!strategies_case_section_setting(r, c, "layers"))
-		strategies_model_add_part(&out, view_section(c));
+	if (!strategies_case_section_setting(r, c, "layers") && *view_section(c))
+		format_list(&out, "%s", view_section(c));
 	text_release(&layers);
 	free(parameters);
 	return text_detach(&out);

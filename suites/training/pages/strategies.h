@@ -98,11 +98,9 @@ bool strategies_columns_time_parts(const struct strategy *strategy, double parts
 /* "bars" of its row: these parts, as wide as a bar for `longest` seconds allows; 0: none. */
 void strategies_columns_add_bar(const struct strategy *strategy, double longest, struct tree *row);
 /*
- * Model FLOP utilisation, relative to the data sheets of the devices: "62 %, HFU 70 %". The caller
- * frees it.
+ * Model FLOP utilisation, relative to the data sheets of the devices: "62 %, HFU 70 %".
  */
-char *strategies_columns_utilisation(const struct strategies *strategies,
-				     const struct strategy *strategy);
+struct formatted strategies_columns_utilisation(const struct strategy *strategy);
 /* "494.5 TFLOP/s (TF32 rate with tensor cores, dense)" of each device; "": unknown. Owned. */
 char *strategies_columns_peak_words(const struct strategies *strategies);
 /* A table with the fastest strategy within each memory limit, for each model. */

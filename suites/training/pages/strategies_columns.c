@@ -95,11 +95,10 @@ static const char *strategies_columns_sheet_key(const struct strategy *strategy)
 }
 
 /* Total FLOP/s of its devices by their data sheet; NaN: unknown. */
-static double strategies_columns_sheet_peak(const struct strategies *strategies,
-					    const struct strategy *strategy)
+static double strategies_columns_sheet_peak(const struct strategy *strategy)
 {
 	const struct device_info *device =
-		result_device(&strategies->view->results[strategy->run], strategy->c->device);
+		result_device(&strategy->view->results[strategy->run], strategy->c->device);
 	const char *key = strategies_columns_sheet_key(strategy), *status;
 	double value;
 
@@ -108,17 +107,16 @@ static double strategies_columns_sheet_peak(const struct strategies *strategies,
 	return value * (double)(strategy->c->device_count ? strategy->c->device_count : 1);
 }
 
-char *strategies_columns_utilisation(const struct strategies *strategies, const struct strategy *s)
+struct formatted strategies_columns_utilisation(const struct strategy *s)
 {
-	double mfu = strategies_value(s, "parallel.flops") /
-		     strategies_columns_sheet_peak(strategies, s);
+	double mfu = strategies_value(s, "parallel.flops") / strategies_columns_sheet_peak(s);
 	double more = strategies_value(s, "parallel.hfu") / strategies_value(s, "parallel.mfu");
 
 	if (!isfinite(mfu))
-		return xstrdup("\u2013");
+		return format_text("\u2013");
 	if (!isfinite(more) || more <= 1.0001)
-		return xasprintf("%.1f\u00a0%%", 100 * mfu);
-	return xasprintf("%.1f\u00a0%%, HFU %.1f\u00a0%%", 100 * mfu, 100 * mfu * more);
+		return format_text("%.1f\u00a0%%", 100 * mfu);
+	return format_text("%.1f\u00a0%%, HFU %.1f\u00a0%%", 100 * mfu, 100 * mfu * more);
 }
 
 /* "494.7 TFLOP/s" for the first strategy's devices: a page rarely has several GPU models. */
@@ -128,7 +126,7 @@ char *strategies_columns_peak_words(const struct strategies *strategies)
 
 	for (size_t i = 0; i < strategies->count; i++) {
 		const struct strategy *s = &strategies->items[i];
-		double peak = strategies_columns_sheet_peak(strategies, s) /
+		double peak = strategies_columns_sheet_peak(s) /
 			      (double)(s->c->device_count ? s->c->device_count : 1);
 		char *words;
 

@@ -26,36 +26,18 @@ static int strategy_table_by_seconds(const void *a, const void *b)
 	return p < q ? -1 : p > q;
 }
 
-static void strategies_table_add_owned(struct tree *cells, char *text)
-{
-	tree_item_text(cells, text);
-	free(text);
-}
-
-/* Energy of a step with its interval. */
-static char *strategy_table_energy_words(const struct strategy *s)
-{
-	const struct metric_value *m = case_metric(s->c, "parallel.energy");
-	struct formatted interval;
-
-	if (!m || !isfinite(m->value))
-		return xstrdup("not measured");
-	interval = format_interval(m, view_string(m->unit));
-	return xasprintf("%s %s", format_rounded(m->value, "J").text, interval.text);
-}
-
 /* Columns that not all tables have. */
 struct strategy_columns {
 	bool energy, utilisation, divided;
 	double longest; /* seconds of the longest bar; 0: no bars */
 };
 
-static void strategies_table_add_row(const struct strategies *strategies, const struct strategy *s,
-				     const char *name, const struct strategy_columns *columns,
-				     struct tree *rows)
+static void strategies_table_add_row(const struct strategy *s, const char *name,
+				     const struct strategy_columns *columns, struct tree *rows)
 {
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
-	const struct metric_value *step = case_metric(s->c, "parallel.step_time");
+	const struct metric_value *step = case_metric(s->c, "parallel.step_time"),
+				  *energy = case_metric(s->c, "parallel.energy");
 
 	tree_text(row, "name", name);
 	tree_text(row, "where", format_quantity(step->value, view_string(step->unit)).text);
@@ -65,9 +47,15 @@ static void strategies_table_add_row(const struct strategies *strategies, const 
 	tree_item_text(cells, format_rounded(s->memory, "B").text);
 	strategies_columns_add_time_parts(s, cells);
 	if (columns->utilisation)
-		strategies_table_add_owned(cells, strategies_columns_utilisation(strategies, s));
-	if (columns->energy)
-		strategies_table_add_owned(cells, strategy_table_energy_words(s));
+		tree_item_text(cells, strategies_columns_utilisation(s).text);
+	/* Energy of a step with its interval. */
+	if (columns->energy && energy && isfinite(energy->value))
+		tree_item_text(cells,
+			       format_text("%s %s", format_rounded(energy->value, "J").text,
+					   format_interval(energy, view_string(energy->unit)).text)
+				       .text);
+	else if (columns->energy)
+		tree_item_text(cells, "not measured");
 }
 
 static struct tree *strategy_add_table(struct tree *tables, char *title, const char *first,
@@ -376,7 +364,7 @@ static void strategies_table_add_group(const struct strategies *strategies,
 	tree_item_text(answers, words.data);
 	rows = strategy_add_table(tables, title, "Split", &columns);
 	for (size_t i = 0; i < shown; i++)
-		strategies_table_add_row(strategies, g->items[i], g->names[i], &columns, rows);
+		strategies_table_add_row(g->items[i], g->names[i], &columns, rows);
 	text_release(&words);
 	free(peaks);
 }
@@ -401,7 +389,7 @@ void strategies_table_answer(const struct strategies *strategies, struct tree *a
 			continue;
 		}
 		name = xasprintf("%s: %s", g->items[0]->model, g->items[0]->name);
-		strategies_table_add_row(strategies, g->items[0], name, &plain, winners);
+		strategies_table_add_row(g->items[0], name, &plain, winners);
 		free(name);
 	}
 	strategies_table_groups_close(&groups);

@@ -52,18 +52,16 @@ struct tolerance verify_tolerance(const struct setup *setup)
 	};
 	enum precision p = setup->precision;
 	double depth = fmax(1, sqrt((double)setup->layers / TOLERANCE_LAYERS));
-	double longest = (double)setup->batch, gradient;
+	double longest = (double)setup_widest(setup), gradient;
 	bool images = setup_has_images(setup);
 
 	if (setup->kind == MODEL_TRANSFORMER)
 		depth *= TOLERANCE_BLOCK;
-	if (images) {
+	if (images)
 		depth *= TOLERANCE_CONVOLUTIONS;
-		longest = (double)image_model_longest_sum(setup);
-	}
+	else
+		longest = fmax(longest, (double)setup->batch);
 	gradient = base[p].gradient * depth;
-	for (size_t l = 0; l <= setup->layers && !images; l++)
-		longest = fmax(longest, (double)setup->widths[l]);
 	if (base[p].sums_round)
 		gradient *= fmax(1, sqrt(longest / TOLERANCE_SUM));
 	return (struct tolerance){
