@@ -51,6 +51,7 @@ for c in cases:
     # All but masks of dropout, which the formula has, and some FP32 values, which it has not.
     kept, formula = value["parallel.block_activations"], value["parallel.block_activations_formula"]
     assert 0.8 < kept / formula < 1.2, (c["id"], kept, formula)
+    assert formula < value["parallel.block_activations_unfused"], c["id"]
     # Sequences per second, not tokens.
     assert abs(value["parallel.throughput"] * value["parallel.step_time"] - 4) < 0.01, c["id"]
 assert "hidden 32, heads 2, sequence 24, vocabulary 90" in page
@@ -133,9 +134,6 @@ for id in cases:
     if "/step/" not in id:
         continue
     assert value(id, "memory") == value(id, "predicted"), id
-    # All but masks of dropout, which the formula has, and some FP32 values, which it has not.
-    kept, formula = value(id, "block_activations"), value(id, "block_activations_formula")
-    assert 0.8 < kept / formula < 1.2 and formula < value(id, "block_activations_unfused"), (id, kept, formula)
 # Samples are sequences: 4 of them, not 96 tokens.
 whole = step + "/transformer"
 assert abs(value(whole, "throughput") * value(whole, "step_time") - 4) < 0.01
