@@ -127,56 +127,26 @@ static void network_log_choice_read(struct choice *c, const char *log, size_t le
 	free(copy);
 }
 
-char *network_log_choice_text(const char *log, size_t length)
+struct network_choice network_log_choice_text(const char *log, size_t length)
 {
-	struct choice c;
-	char *described;
-
-	network_log_choice_read(&c, log, length);
-	described = network_log_choice_describe(&c);
-	text_release(&c.adapters);
-	text_release(&c.sockets);
-	return described;
-}
-
-struct network_connections network_log_connections_text(const char *log, size_t length)
-{
+	struct network_choice found;
 	struct choice c;
 
 	network_log_choice_read(&c, log, length);
+	found = (struct network_choice){ c.connections, c.directly,
+					 network_log_choice_describe(&c) };
 	text_release(&c.adapters);
 	text_release(&c.sockets);
-	return (struct network_connections){ c.connections, c.directly };
-}
-
-/* The log so far; NULL: none. The caller frees it. */
-static char *network_log_read(size_t *length)
-{
-	off_t size = log_file < 0 ? 0 : lseek(log_file, 0, SEEK_END);
-	char *log = size > 0 ? xmalloc((size_t)size) : NULL;
-	ssize_t got = log ? pread(log_file, log, (size_t)size, 0) : 0;
-
-	*length = got > 0 ? (size_t)got : 0;
-	return log;
-}
-
-struct network_connections network_log_connections(void)
-{
-	size_t length;
-	char *log = network_log_read(&length);
-	struct network_connections found = log ? network_log_connections_text(log, length)
-					       : (struct network_connections){ 0, 0 };
-
-	free(log);
 	return found;
 }
 
-char *network_log_choice(void)
+struct network_choice network_log_choice(void)
 {
-	size_t length;
-	char *log = network_log_read(&length),
-	     *choice = log ? network_log_choice_text(log, length) : NULL;
+	off_t size = log_file < 0 ? 0 : lseek(log_file, 0, SEEK_END);
+	char *log = xmalloc((size_t)(size > 0 ? size : 0));
+	ssize_t got = size > 0 ? pread(log_file, log, (size_t)size, 0) : 0;
+	struct network_choice found = network_log_choice_text(log, got > 0 ? (size_t)got : 0);
 
 	free(log);
-	return choice;
+	return found;
 }

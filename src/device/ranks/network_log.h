@@ -14,22 +14,20 @@
  */
 void network_log_open(void);
 
-/* Connections to other nodes, and those of them with GPUDirect RDMA. */
-struct network_connections {
+/* What the library chose so far. */
+struct network_choice {
+	/* connections to other nodes, and those of them with GPUDirect RDMA; 0: unknown, or none */
 	size_t all, direct;
+	/*
+	 * "NET/IB over mlx5_0:1/IB, GPUDirect RDMA". NULL: no log, or no connection to another
+	 * node. The caller frees it.
+	 */
+	char *text;
 };
 
-/* Counts the connections of this process so far; 0: unknown, or none. */
-struct network_connections network_log_connections(void);
-
-/*
- * The choices of this process so far: "NET/IB over mlx5_0:1/IB, GPUDirect RDMA". NULL: no log, or
- * no connection to another node. The caller frees the string.
- */
-char *network_log_choice(void);
-
-/* As network_log_choice(), for `length` bytes of a log; knows the lines of releases 2.4 to 2.28. */
-char *network_log_choice_text(const char *log, size_t length);
-struct network_connections network_log_connections_text(const char *log, size_t length);
+/* Of this process. */
+struct network_choice network_log_choice(void);
+/* By `length` bytes of a log; knows the lines of releases 2.4 to 2.28. */
+struct network_choice network_log_choice_text(const char *log, size_t length);
 
 #endif

@@ -315,7 +315,7 @@ static enum status worker_worst_status(const struct attempt *attempts, size_t co
 /* The choice of network into the case, and where it is new into the node's list. */
 static void worker_record_network(struct worker *w, struct case_result *result)
 {
-	char *choice = network_log_choice();
+	char *choice = network_log_choice().text;
 
 	if (!choice)
 		return;
@@ -336,11 +336,12 @@ static void worker_record_network(struct worker *w, struct case_result *result)
  */
 static void worker_check_gpudirect(const struct worker *w, struct attempt *a)
 {
-	struct network_connections own = network_log_connections();
+	struct network_choice own = network_log_choice();
 	double all = world_sum(a->run.world, (double)own.all),
 	       direct = world_sum(a->run.world, (double)own.direct);
 	bool as_asked = all > 0 && (a->run.c->gpudirect == GPUDIRECT_ON ? direct > 0 : direct == 0);
 
+	free(own.text);
 	if (a->status != STATUS_OK || as_asked)
 		return;
 	a->status = all > 0 ? error_set(&a->err, STATUS_UNSUPPORTED,

@@ -13,7 +13,7 @@
 
 static void expect(const char *log, const char *choice)
 {
-	char *found = network_log_choice_text(log, strlen(log));
+	char *found = network_log_choice_text(log, strlen(log)).text;
 
 	if (choice)
 		assert_string_equal(found, choice);
@@ -43,13 +43,15 @@ static void connections_are_counted(void **state)
 		"n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0/GDRDMA\n"
 		"n1:1:2 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[1] [send] via NET/IB/1\n"
 		"n1:1:2 [0] NCCL INFO Channel 02/0 : 0[0] -> 2[2] via P2P/CUMEM\n";
-	struct network_connections found = network_log_connections_text(log, strlen(log));
+	struct network_choice found = network_log_choice_text(log, strlen(log));
 
 	(void)state;
 	assert_int_equal(found.all, 3);
 	assert_int_equal(found.direct, 2);
-	found = network_log_connections_text("", 0);
+	free(found.text);
+	found = network_log_choice_text("", 0);
 	assert_int_equal(found.all + found.direct, 0);
+	assert_null(found.text);
 }
 
 static void release_2_8(void **state)
@@ -139,7 +141,7 @@ static void damaged_lines(void **state)
 
 	(void)state;
 	for (size_t length = 0; length < sizeof(log); length++)
-		free(network_log_choice_text(log, length));
+		free(network_log_choice_text(log, length).text);
 }
 
 /* NCCL opens the file that the variable names, and writes into it. */
@@ -153,14 +155,14 @@ static void the_log_of_this_process(void **state)
 	unsetenv("NCCL_DEBUG_FILE");
 	unsetenv("NCCL_DEBUG_SUBSYS");
 	network_log_open();
-	assert_null(network_log_choice());
+	assert_null(network_log_choice().text);
 	assert_string_equal(getenv("NCCL_DEBUG"), "INFO");
 	f = fopen(getenv("NCCL_DEBUG_FILE"), "w");
 	assert_non_null(f);
 	fprintf(f, "h:1:7 [0] NCCL INFO NET/Socket : Using [0]lo:127.0.0.1<0>\n"
 		   "h:1:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [send] via NET/Socket/0\n");
 	fflush(f);
-	choice = network_log_choice();
+	choice = network_log_choice().text;
 	assert_string_equal(choice, "NET/Socket over lo, no GPUDirect RDMA");
 	free(choice);
 	fclose(f);
