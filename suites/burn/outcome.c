@@ -43,7 +43,7 @@ static struct series *burn_outcome_share_series(struct run *run, struct world *w
 	series->count = series->capacity = count;
 	if (world->rank == owner && count)
 		memcpy(series->samples, mine->samples, count * sizeof(double));
-	world_broadcast_long(world, owner, series->samples, count * sizeof(double));
+	world_broadcast(world, owner, series->samples, count * sizeof(double));
 	series->batch = series->batch ? series->batch : 1;
 	statistics_compute(series->samples, count, series->batch, 0.5e-6 / series->batch, NULL,
 			   &series->statistics);

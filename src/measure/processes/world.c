@@ -3,7 +3,6 @@
 
 #include <limits.h>
 #include <linux/futex.h>
-#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,15 +21,6 @@
 enum operation { BARRIER = 1, BROADCAST, GATHER, MAXIMUM, SUM, AGREE, AGREE_MESSAGE };
 static const char *const operation_names[] = { "nothing", "barrier", "broadcast", "gather",
 					       "max",     "sum",     "agree",     "agree" };
-
-static void world_exit_ended(const struct world *world, const struct error *reason)
-{
-	fprintf(stderr, "gpuproof: rank %d of %d ended: %s\n", world->rank, world->size,
-		reason->message);
-	child_exit(WORLD_ENDED_EXIT);
-}
-
-world_ended_fn *world_ended = world_exit_ended;
 
 enum status world_new_id(uint64_t *out, struct error *err)
 {
@@ -96,7 +86,7 @@ static enum status world_try_exchange(struct world *world, enum operation operat
 	return STATUS_OK;
 }
 
-/* As world_try_exchange(); NULL if the world has ended and the handler wants to continue. */
+/* As world_try_exchange(); ends the process if the world has ended. */
 static const struct world_slot *world_exchange_or_end(struct world *world, enum operation operation,
 						      int root, const void *data, size_t bytes)
 {
@@ -105,8 +95,9 @@ static const struct world_slot *world_exchange_or_end(struct world *world, enum 
 
 	if (world_try_exchange(world, operation, root, data, bytes, &set, &reason) == STATUS_OK)
 		return set;
-	world_ended(world, &reason);
-	return NULL;
+	fprintf(stderr, "gpuproof: rank %d of %d ended: %s\n", world->rank, world->size,
+		reason.message);
+	child_exit(WORLD_ENDED_EXIT);
 }
 
 void world_barrier(struct world *world)
@@ -117,23 +108,14 @@ void world_barrier(struct world *world)
 
 void world_broadcast(struct world *world, int root, void *data, size_t bytes)
 {
-	const struct world_slot *set;
+	for (size_t at = 0; at < bytes && world->size > 1; at += WORLD_MAX_BYTES) {
+		size_t left = bytes - at, part = left < WORLD_MAX_BYTES ? left : WORLD_MAX_BYTES;
+		const struct world_slot *set =
+			world_exchange_or_end(world, BROADCAST, root,
+					      world->rank == root ? (char *)data + at : NULL, part);
 
-	if (world->size == 1)
-		return;
-	set = world_exchange_or_end(world, BROADCAST, root, world->rank == root ? data : NULL,
-				    bytes);
-	if (set && world->rank != root)
-		memcpy(data, set[root].data, bytes);
-}
-
-void world_broadcast_long(struct world *world, int root, void *data, size_t bytes)
-{
-	for (size_t at = 0; at < bytes; at += WORLD_MAX_BYTES) {
-		size_t left = bytes - at;
-
-		world_broadcast(world, root, (char *)data + at,
-				left < WORLD_MAX_BYTES ? left : WORLD_MAX_BYTES);
+		if (world->rank != root)
+			memcpy((char *)data + at, set[root].data, part);
 	}
 }
 
@@ -146,13 +128,11 @@ void world_gather(struct world *world, const void *mine, void *all, size_t bytes
 		return;
 	}
 	set = world_exchange_or_end(world, GATHER, 0, mine, bytes);
-	if (!set)
-		memset(all, 0, (size_t)world->size * bytes);
-	for (int i = 0; set && i < world->size; i++)
+	for (int i = 0; i < world->size; i++)
 		memcpy((char *)all + (size_t)i * bytes, set[i].data, bytes);
 }
 
-/* Greatest value, or sum in rank order. NaN: the world has ended, and its handler returned. */
+/* Greatest value, or sum in rank order. */
 static double world_reduce(struct world *world, enum operation operation, double mine)
 {
 	const struct world_slot *set;
@@ -161,8 +141,6 @@ static double world_reduce(struct world *world, enum operation operation, double
 	if (world->size == 1)
 		return mine;
 	set = world_exchange_or_end(world, operation, 0, &mine, sizeof(mine));
-	if (!set)
-		return NAN;
 	memcpy(&mine, set[0].data, sizeof(mine));
 	for (int i = 1; i < world->size; i++) {
 		memcpy(&value, set[i].data, sizeof(value));

@@ -25,9 +25,13 @@ struct world {
 	void *state;                 /* state of the implementation; copies of a world share it */
 };
 
-/* Maximum bytes per rank in one broadcast or gather. */
+/* Maximum bytes per rank in one gather. */
 #define WORLD_MAX_BYTES 4096
-/* Exit code of a rank whose world ended because another rank is missing. */
+/*
+ * Exit code of a rank whose world ended because another rank is missing. When a call other than
+ * world_agree() finds that, the process prints the reason and exits: without its peers a rank can
+ * do nothing.
+ */
 #define WORLD_ENDED_EXIT 75
 
 /*
@@ -39,10 +43,8 @@ enum status world_create(struct world *world, int size, struct error *err);
 void world_release(struct world *world);
 
 void world_barrier(struct world *world);
-/* Copies root's `bytes` to every rank. */
+/* Copies root's `bytes`, any number of them, to every rank. */
 void world_broadcast(struct world *world, int root, void *data, size_t bytes);
-/* As world_broadcast(), for any number of bytes. */
-void world_broadcast_long(struct world *world, int root, void *data, size_t bytes);
 /* all[i] = bytes of rank i, on every rank. */
 void world_gather(struct world *world, const void *mine, void *all, size_t bytes);
 double world_max(struct world *world, double mine);
@@ -66,14 +68,5 @@ bool world_pending_failure(const struct world *world, struct error *said);
 
 /* Not collective: this rank makes no further calls and may exit without being reported missing. */
 void world_leave(struct world *world);
-
-/*
- * Called when a call other than world_agree() finds that the world has ended. By default the
- * process prints the reason and exits: without its peers a rank can do nothing. If the handler
- * returns, the call returns as well: broadcasts leave data unchanged, gathers return zeros, numbers
- * are NaN.
- */
-typedef void world_ended_fn(const struct world *world, const struct error *reason);
-extern world_ended_fn *world_ended;
 
 #endif

@@ -256,7 +256,7 @@ void telemetry_watch_gather(struct world *world, struct watch *mine, struct case
 		text = xcalloc(length + 1, 1);
 		if (rank == world->rank)
 			memcpy(text, own_text, length);
-		world_broadcast_long(world, rank, text, length);
+		world_broadcast(world, rank, text, length);
 		if (world->rank == 0 &&
 		    case_result_from_json(&received, text, length, &ignored) == STATUS_OK) {
 			if (received.watch_count) {
