@@ -30,7 +30,7 @@ void host_facts(fact_fn *add, void *context)
 	 * After affinity, cpusets and quotas; result/host/environment.c has the machine's own
 	 * numbers.
 	 */
-	snprintf(value, sizeof(value), "%d", cpu_partitions_cores());
+	snprintf(value, sizeof(value), "%d", cpu_partitions()->cores);
 	add(context, "usable cores", value);
 	add(context, "usable memory",
 	    units_si((double)device_limits_memory_total(), "B", value, sizeof(value)));
@@ -66,7 +66,7 @@ size_t host_components(struct component *out, size_t capacity)
 	}
 	host_backend_hwloc_version(parts[1].version, sizeof(parts[1].version));
 	snprintf(parts[1].detail, sizeof(parts[1].detail), "gpuproof uses %d cores",
-		 cpu_partitions_cores());
+		 cpu_partitions()->cores);
 	memcpy(out, parts, count * sizeof(*out));
 	return count;
 }
@@ -101,25 +101,26 @@ void host_close(void)
 
 int host_device_count(void)
 {
-	return cpu_partitions_count();
+	return cpu_partitions()->count;
 }
 
 enum status host_device_info(int index, struct device_info *out, struct error *err)
 {
-	const struct cpu_partition *partition = cpu_partitions_get(index);
-	int count = cpu_partitions_count();
+	const struct cpu_partitions *all = cpu_partitions();
+	const struct cpu_partition *partition;
 
-	if (!partition)
+	if (index < 0 || index >= all->count)
 		return error_set(err, STATUS_USAGE,
 				 "there is no device host:%d; the CPU is split into %d devices",
-				 index, count);
+				 index, all->count);
+	partition = &all->items[index];
 	*out = (struct device_info){
 		.backend = "host",
 		.module = "built-in",
 		.index = index,
 		.multiprocessors = partition->cores,
 		.memory_bytes = partition->memory_bytes,
-		.memory_free_bytes = device_limits_memory_available() / (uint64_t)count,
+		.memory_free_bytes = device_limits_memory_available() / (uint64_t)all->count,
 		.l2_bytes = partition->cache_bytes,
 		.clock_hz = cpu_partition_clock_hz(partition),
 		.ecc = -1,
@@ -128,10 +129,10 @@ enum status host_device_info(int index, struct device_info *out, struct error *e
 				DEVICE_HAS_BF16 | DEVICE_HAS_COLLECTIVES |
 				DEVICE_SHARES_HOST_MEMORY | DEVICE_IS_HOST,
 	};
-	for (int peer = 0; peer < count; peer++)
+	for (int peer = 0; peer < all->count; peer++)
 		device_bits_add(&out->peers, peer);
 	snprintf(out->id, sizeof(out->id), "host:%d", index);
-	snprintf(out->name, sizeof(out->name), "%s", cpu_partition_cpu_name());
+	snprintf(out->name, sizeof(out->name), "%s", all->cpu_name);
 	return STATUS_OK;
 }
 
@@ -145,7 +146,7 @@ enum status host_device_open(int index, struct device **out, struct error *err)
 		return status;
 	}
 	device->base.backend = &backend_host;
-	device->partition = cpu_partitions_get(index);
+	device->partition = &cpu_partitions()->items[index];
 	device->machine_bytes = device_limits_memory_total();
 	*out = &device->base;
 	return STATUS_OK;

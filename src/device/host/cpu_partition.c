@@ -10,9 +10,8 @@
 
 static struct {
 	hwloc_topology_t topology;
-	struct cpu_partition *partitions;
-	int count, cores, nodes;
-	char cpu_name[128];
+	int nodes;
+	struct cpu_partitions all;
 } machine;
 
 static enum status cpu_partition_load_topology(struct error *err)
@@ -84,8 +83,8 @@ static uint64_t cpu_partition_cache_bytes(hwloc_const_cpuset_t cpuset)
 /* Partition `index` of `count`: cores [index*cores/count, (index+1)*cores/count), at least one. */
 static void cpu_partition_cut(struct cpu_partition *partition, int index, int count)
 {
-	int first = (int)((int64_t)index * machine.cores / count);
-	int end = (int)((int64_t)(index + 1) * machine.cores / count);
+	int first = (int)((int64_t)index * machine.all.cores / count);
+	int end = (int)((int64_t)(index + 1) * machine.all.cores / count);
 	hwloc_obj_t node = NULL;
 
 	partition->cores = end > first ? end - first : 1;
@@ -115,16 +114,16 @@ enum status cpu_partitions_open(int count, struct error *err)
 	if (cpu_partition_load_topology(err) != STATUS_OK)
 		return err ? err->status : STATUS_IO;
 	/* Hyper-threads of one core count once, and a CPU quota reduces the number. */
-	machine.cores = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_CORE);
-	if (machine.cores <= 0)
-		machine.cores = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_PU);
-	machine.cores = (int)fmax(1, fmin(machine.cores, ceil(device_limits_cpu_quota())));
+	machine.all.cores = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_CORE);
+	if (machine.all.cores <= 0)
+		machine.all.cores = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_PU);
+	machine.all.cores = (int)fmax(1, fmin(machine.all.cores, ceil(device_limits_cpu_quota())));
 	machine.nodes = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_NUMANODE);
-	machine.count = count > 0 ? count : 1;
-	machine.partitions = xcalloc((size_t)machine.count, sizeof(*machine.partitions));
-	cpu_partition_read_name(machine.cpu_name, sizeof(machine.cpu_name));
-	for (int i = 0; i < machine.count; i++)
-		cpu_partition_cut(&machine.partitions[i], i, machine.count);
+	machine.all.count = count > 0 ? count : 1;
+	machine.all.items = xcalloc((size_t)machine.all.count, sizeof(*machine.all.items));
+	cpu_partition_read_name(machine.all.cpu_name, sizeof(machine.all.cpu_name));
+	for (int i = 0; i < machine.all.count; i++)
+		cpu_partition_cut(&machine.all.items[i], i, machine.all.count);
 	return STATUS_OK;
 }
 
@@ -132,31 +131,16 @@ void cpu_partitions_close(void)
 {
 	if (!machine.topology)
 		return;
-	for (int i = 0; i < machine.count; i++)
-		hwloc_bitmap_free(machine.partitions[i].cpuset);
-	free(machine.partitions);
+	for (int i = 0; i < machine.all.count; i++)
+		hwloc_bitmap_free(machine.all.items[i].cpuset);
+	free(machine.all.items);
 	hwloc_topology_destroy(machine.topology);
 	memset(&machine, 0, sizeof(machine));
 }
 
-int cpu_partitions_count(void)
+const struct cpu_partitions *cpu_partitions(void)
 {
-	return machine.count;
-}
-
-const struct cpu_partition *cpu_partitions_get(int index)
-{
-	return index >= 0 && index < machine.count ? &machine.partitions[index] : NULL;
-}
-
-int cpu_partitions_cores(void)
-{
-	return machine.cores;
-}
-
-const char *cpu_partition_cpu_name(void)
-{
-	return machine.cpu_name;
+	return &machine.all;
 }
 
 double cpu_partition_clock_hz(const struct cpu_partition *partition)

@@ -28,12 +28,14 @@ struct cpu_partition {
 enum status cpu_partitions_open(int count, struct error *err);
 void cpu_partitions_close(void);
 
-int cpu_partitions_count(void);
-/* NULL if there is no such partition */
-const struct cpu_partition *cpu_partitions_get(int index);
-int cpu_partitions_cores(void); /* sum over all partitions */
-
-const char *cpu_partition_cpu_name(void);
+/* The machine as it is divided. */
+struct cpu_partitions {
+	struct cpu_partition *items;
+	int count;
+	int cores; /* sum over all partitions */
+	char cpu_name[128];
+};
+const struct cpu_partitions *cpu_partitions(void);
 /* maximum clock; 0: unknown */
 double cpu_partition_clock_hz(const struct cpu_partition *partition);
 /*

@@ -382,23 +382,14 @@ static enum status relay_ring_reduce_pieces(const struct ring *r, int distance, 
 	return status;
 }
 
-/* Multiples of 16 bytes, so that every part has the alignment of the tensor. */
-static size_t relay_ring_equal_parts(const struct communicator *c, size_t count,
-				     enum precision precision)
-{
-	size_t whole = 16 / precision_bytes(precision), n = (size_t)c->size;
-
-	return (count + n * whole - 1) / (n * whole) * whole;
-}
-
 enum status relay_all_reduce(struct communicator *c, struct stream *stream, void *to,
 			     const void *from, size_t count, enum precision precision,
 			     enum reduction reduction, struct error *err)
 {
-	struct ring r =
-		relay_ring_make(c, stream, to, from, count,
-				relay_ring_equal_parts(c, count, precision), precision, reduction);
-
+	/* Equal parts, multiples of 16 bytes, so that every part has the tensor's alignment. */
+	size_t whole = (size_t)c->size * (16 / precision_bytes(precision)),
+	       part = (count + whole - 1) / whole * (16 / precision_bytes(precision));
+	struct ring r = relay_ring_make(c, stream, to, from, count, part, precision, reduction);
 	enum status status = relay_turn(c, stream, err);
 
 	if (c->size == 1 && status == STATUS_OK)
