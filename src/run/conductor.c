@@ -41,7 +41,7 @@ struct conductor {
 	double run_began; /* host clock; earlier by the time that a resumed run had taken */
 	struct progress progress;
 	struct case_result *cases; /* by index in the plan */
-	bool *done;                /* needs nothing any more */
+	bool *done;                /* has a result */
 	bool *partial;             /* interrupted: kept, but not done */
 	int log;
 	bool signals_installed; /* signals */

@@ -33,24 +33,21 @@ struct conduct_events {
 struct conduct_options {
 	const char *directory; /* made when missing; run.jsonl and result.json are written there */
 	bool resume;           /* continue the run in `directory`: finished cases are kept */
-	/* Cases of later stages are left for another call; RUN_STAGE_NONE: none are. */
+	/* Leaves cases of later stages to another call; RUN_STAGE_NONE: carries out all. */
 	enum run_stage last_stage;
 	bool goes_on; /* this process conducted earlier stages: their events were sent */
 	bool quiet;
 	const char *command; /* how to repeat the run, for the result */
-	/* most for a worker to open its devices; 0: long enough for eight GPUs */
+	/* time limit for a worker to open its devices; 0: long enough for eight GPUs */
 	double start_seconds;
 	/*
 	 * DIR/status.json of the run as a whole, and its directory; NULL: there is none. The
-	 * conductor fills it in but for what its caller knows: launches, what is done afterwards.
+	 * conductor fills all of it except what only its caller knows: launches, later steps.
 	 */
 	struct run_status *status;
 	const char *status_directory;
 	struct conduct_events events;
-	/*
-	 * A case begins, or is settled; NULL: no caller wants to know. Cases that are skipped only
-	 * settle.
-	 */
+	/* A case begins, or is settled; may be NULL. A skipped case does not begin. */
 	void (*watch)(void *context, const char *id, bool settled);
 	void *watch_context;
 	int *stopped_by; /* out, may be NULL: the signal that stopped the run, 0: none */

@@ -378,13 +378,16 @@ static bool journal_take_line(const struct plan *plan, const char *line, size_t 
 		case_result_release(&c);
 		return false;
 	}
-	cases[index] = c;
 	done[index] = true;
 	if (c.lost_count)
 		journal_losses_release(
 			lost); /* a journal of an earlier version: the case has them */
 	else
-		journal_losses_attach(lost, &cases[index]);
+		journal_losses_attach(lost, &c);
+	if (cases)
+		cases[index] = c;
+	else
+		case_result_release(&c);
 	return true;
 }
 
@@ -454,19 +457,6 @@ enum status journal_read(const char *directory, const struct plan *plan, struct 
 	journal_losses_release(&lost);
 	result_release(&header);
 	text_release(&content);
-	return status;
-}
-
-enum status journal_look(const char *directory, const struct plan *plan, bool *done,
-			 struct error *err)
-{
-	struct case_result *cases = xcalloc(plan->case_count, sizeof(*cases));
-	enum status status = journal_read(directory, plan, cases, done, err);
-
-	for (size_t i = 0; i < plan->case_count; i++)
-		if (done[i])
-			case_result_release(&cases[i]);
-	free(cases);
 	return status;
 }
 

@@ -35,7 +35,7 @@ void journal_losses_release(struct losses *losses);
 struct journal {
 	int fd; /* holds the lock: one process at a time writes into a directory */
 	char *path;
-	off_t size; /* of all that counts */
+	off_t size; /* bytes of complete lines */
 };
 
 /*
@@ -56,14 +56,8 @@ bool journal_begun(const char *directory);
 
 /*
  * Sets done[i] for each case of `plan` that the run in `directory` has finished; as
- * journal_resume(), without changes.
- */
-enum status journal_look(const char *directory, const struct plan *plan, bool *done,
-			 struct error *err);
-
-/*
- * As journal_look(), and reads the finished cases: cases[i] is set where done[i] becomes true, and
- * the caller releases it.
+ * journal_resume(), without changes. cases[i], which the caller releases, becomes its result;
+ * `cases` NULL: results are not needed.
  */
 enum status journal_read(const char *directory, const struct plan *plan, struct case_result *cases,
 			 bool *done, struct error *err);

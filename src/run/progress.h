@@ -41,7 +41,7 @@ struct progress {
 	size_t skipped_count, skipped_capacity;
 };
 
-/* done[i]: case i needs nothing any more. */
+/* done[i]: case i has a result. */
 void progress_begin(struct progress *progress, const struct plan *plan, const bool *done,
 		    bool quiet);
 void progress_started(struct progress *progress, const struct plan_case *c);

@@ -20,7 +20,7 @@
 
 #define TICK_SECONDS 0.25
 #define KILL_SECONDS 10.0
-/* Ranks that wait for one that has failed get so long to come to the agreement about it. */
+/* Time for the other ranks to reach world_agree() after one has failed. */
 #define PENDING_FAILURE_SECONDS 3.0
 /* A case is some thousand samples of some twenty bytes. */
 #define LONGEST_LINE (256u << 20)
@@ -33,11 +33,11 @@ struct supervised {
 	struct worker_team team;
 	struct text input; /* received through the pipe, but not yet a complete line */
 	bool in_flight, ready;
-	double waited;                  /* for the next message that counts */
+	double waited;                  /* seconds since the last message that counts */
 	struct watchdog watchdog;       /* of the case in flight, once its devices are open */
-	double failure_pending_seconds; /* since a rank has failed and the others have not come */
+	double failure_pending_seconds; /* since a rank failed, until all reach world_agree() */
 	double case_began;
-	bool input_corrupt; /* nothing that still comes up the pipe can be trusted */
+	bool input_corrupt; /* a line was malformed: later ones are not read */
 	bool abandoned;     /* the user wants no result any more */
 	bool stop_told;
 	double stopping;   /* seconds since then */
@@ -78,8 +78,8 @@ static void supervise_settle_in_flight(struct supervised *s, bool partial, struc
 }
 
 /*
- * Makes a case that no reader would accept an error: in the result it would cost all other cases as
- * well. Returns true if it did.
+ * Replaces a case that readers would reject by an error, because it would make the whole result
+ * unreadable. True: replaced.
  */
 static bool supervise_refuse_nonsense(const struct supervised *s, struct case_result *c)
 {
@@ -236,7 +236,7 @@ static void supervise_enforce_limits(struct supervised *s)
 		 s->in_flight ? "the devices were not opened" : "the worker started no case",
 		 units_format(limit, "s", shown, sizeof(shown)));
 	s->outcome->hung = true;
-	/* After the last case there is nothing left to lose but time. */
+	/* After the last case no result is lost, so there is no reason to report. */
 	worker_team_kill(&s->team, s->outcome->settled < s->case_count ? reason : NULL, -1);
 }
 
@@ -274,7 +274,7 @@ static void supervise_wait_a_tick(struct supervised *s)
 	if (s->in_flight && s->ready)
 		watchdog_tick(&s->watchdog, passed, &s->s->control->activity,
 			      supervise_lively_cpu_seconds(s));
-	/* The others would hang until the case's time is over, and the reason would be lost. */
+	/* The other ranks would hang until the time limit, and the reason would be lost. */
 	s->failure_pending_seconds = worker_team_pending_failure(&s->team, &said)
 					     ? s->failure_pending_seconds + passed
 					     : 0;
@@ -282,10 +282,7 @@ static void supervise_wait_a_tick(struct supervised *s)
 		s->end = case_end_of_status(said.status);
 		worker_team_kill(&s->team, said.message, said.rank - 1);
 	}
-	/*
-	 * A case that does not come to its end now (an endless set-up, a hung device) loses what it
-	 * has.
-	 */
+	/* A case that does not end in time (endless set-up, hung device) loses its samples. */
 	s->stopping += s->stop_told ? passed : 0;
 	if (s->stopping > SUPERVISE_STOP_SECONDS && !s->team.killed) {
 		s->overdue = true;

@@ -352,7 +352,7 @@ enum status run_launches_left_find(struct run_left *left, const struct plan *pla
 
 		/* The first launch is the run; a later one may not have started. */
 		if (resume && (launch == 1 || journal_begun(path)))
-			status = journal_look(path, plan, done, err);
+			status = journal_read(path, plan, NULL, done, err);
 		left->planned += plan->case_count;
 		for (size_t i = 0; i < plan->case_count; i++) {
 			if (done[i])
