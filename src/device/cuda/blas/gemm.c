@@ -38,18 +38,12 @@ void blas_gemm_context_free(struct cublas_context *context)
 	free(context);
 }
 
-/* An emulated device without tensor cores must not use those of the real one. */
-static cublasMath_t blas_gemm_math_mode(const struct device *device)
-{
-	if (device->info.emulated_on[0] && device->info.capability_major < 7)
-		return CUBLAS_PEDANTIC_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
-	return CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
-}
-
 static enum status blas_gemm_context_new(struct cuda_stream *stream, struct cublas_context **out,
 					 struct error *err)
 {
+	const struct device_info *info = &stream->base.device->info;
 	size_t workspace = cuda_gemm_workspace(stream->base.device);
+	unsigned mode = CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 	struct cublas_context *context;
 	enum status status = cublas_open(err);
 
@@ -71,12 +65,13 @@ static enum status blas_gemm_context_new(struct cuda_stream *stream, struct cubl
 				      "cublasSetWorkspace", err);
 	/*
 	 * By default cuBLAS may add parts of a long sum in the storage format: on an H200, FP16 and
-	 * BF16 GEMMs then exceed the error bound of FP32 accumulation.
+	 * BF16 GEMMs then exceed the error bound of FP32 accumulation. An emulated device without
+	 * tensor cores must not use those of the real one.
 	 */
+	if (info->emulated_on[0] && info->capability_major < 7)
+		mode |= CUBLAS_PEDANTIC_MATH;
 	if (status == STATUS_OK)
-		status = cublas_check(cublas.cublasSetMathMode(context->handle,
-							       blas_gemm_math_mode(
-								       stream->base.device)),
+		status = cublas_check(cublas.cublasSetMathMode(context->handle, mode),
 				      "cublasSetMathMode", err);
 	if (status != STATUS_OK) {
 		blas_gemm_context_free(context);
