@@ -14,7 +14,7 @@
  */
 void network_log_open(void);
 
-/* What the library chose so far. */
+/* Choices of the library so far. */
 struct network_choice {
 	/* connections to other nodes, and those of them with GPUDirect RDMA; 0: unknown, or none */
 	size_t all, direct;
@@ -25,7 +25,7 @@ struct network_choice {
 	char *text;
 };
 
-/* Of this process. */
+/* Choices of this process. */
 struct network_choice network_log_choice(void);
 /* By `length` bytes of a log; knows the lines of releases 2.4 to 2.28. */
 struct network_choice network_log_choice_text(const char *log, size_t length);
