@@ -184,16 +184,15 @@ static void stack_measure(struct stack *s)
 void chart_stacked_draw(const struct chart *chart, struct tree *map)
 {
 	struct stack s = { .chart = chart };
-	struct formatted unit;
 	struct tree *rows, *key;
-	double bottom, factor;
+	double bottom;
+	char *name;
 
 	s.parts = chart_texts(chart, &s.part_count);
 	s.names = xcalloc(chart->count + 1, sizeof(*s.names));
 	for (size_t i = 0; i < chart->count; i++)
 		s.names[i] = chart->series[i].name;
 	stack_measure(&s);
-	unit = format_unit(s.scale.high, s.shares ? "1" : chart->y_unit, &factor);
 	bottom = s.top + s.row * (double)chart->count;
 	key = tree_list(map, "key");
 	for (size_t i = 0; i < s.part_count; i++)
@@ -202,19 +201,11 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map)
 	rows = tree_list(map, "stack_rows");
 	for (size_t i = 0; i < chart->count; i++)
 		stack_draw_bar(&s, tree_item(rows), &chart->series[i], s.top + s.row * (double)i);
-	chart_coordinate(map, "width", s.width);
-	chart_coordinate(map, "height", bottom + AXIS);
-	chart_coordinate(map, "left", s.left);
 	chart_coordinate(map, "name_x", s.above ? s.left + 4 : s.left - 5);
 	tree_flag(map, "above", s.above);
-	chart_coordinate(map, "right", s.width - VALUE_WIDTH);
-	chart_coordinate(map, "top", s.top);
-	chart_coordinate(map, "bottom", bottom + 2);
-	chart_coordinate(map, "tick_y", bottom + 16);
-	chart_coordinate(map, "title_y", bottom + 32);
-	tree_textf(map, "axis_name", "%s%s", s.shares ? "share of the " : "", chart->y_name);
-	tree_text(map, "axis_unit", strcmp(unit.text, chart->y_name) == 0 ? "" : unit.text);
-	chart_ticks(map, "ticks", &s.scale, s.shares ? "1" : chart->y_unit, factor, s.width);
+	name = xasprintf("%s%s", s.shares ? "share of the " : "", chart->y_name);
+	chart_frame(&s.scale, name, s.shares ? "1" : chart->y_unit, s.width, s.top, bottom, map);
+	free(name);
 	free(s.parts);
 	free(s.names);
 }

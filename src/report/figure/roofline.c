@@ -271,20 +271,6 @@ static void roofline_draw(const struct roofline *r, struct tree *charts)
 	free(what);
 }
 
-/* Marks each source that has a case with a rate, in one pass because there may be thousands. */
-static bool *roofline_sources_with_rates(const struct view *view)
-{
-	bool *with = xcalloc(view->source_count + 1, sizeof(*with));
-
-	for (size_t i = 0; i < view->results[0].case_count; i++) {
-		const struct case_result *c = &view->results[0].cases[i];
-
-		if (presented_role_value(view, c, ROLE_RATE) > 0)
-			with[view_source_of(view, 0, c)] = true;
-	}
-	return with;
-}
-
 static void roofline_draw_first(const struct view *view, const bool *with_rates,
 				struct tree *charts)
 {
@@ -311,11 +297,18 @@ static void roofline_draw_first(const struct view *view, const bool *with_rates,
 
 void view_roofline(const struct view *view, struct tree *charts)
 {
+	/* The sources that have a case with a rate, in one pass because there may be thousands. */
 	bool *with_rates;
 
 	if (view->count != 1)
 		return;
-	with_rates = roofline_sources_with_rates(view);
+	with_rates = xcalloc(view->source_count + 1, sizeof(*with_rates));
+	for (size_t i = 0; i < view->results->case_count; i++) {
+		const struct case_result *c = &view->results->cases[i];
+
+		if (presented_role_value(view, c, ROLE_RATE) > 0)
+			with_rates[view_source_of(view, 0, c)] = true;
+	}
 	roofline_draw_first(view, with_rates, charts);
 	free(with_rates);
 }

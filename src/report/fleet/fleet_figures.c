@@ -163,25 +163,21 @@ static int fleet_figures_by_failed(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
-/* True if a figure before has failed devices, and is of the same suite: the same finding. */
-static bool fleet_figures_is_same_finding(struct fleet_figure *const *order, size_t at)
+/* True if a figure before is of the same suite, and has failed devices where `failed`. */
+static bool fleet_figures_is_after_its_suite(struct fleet_figure *const *order, size_t at,
+					     bool failed)
 {
 	for (size_t i = 0; i < at; i++)
-		if (order[i]->failed_count &&
+		if ((!failed || order[i]->failed_count) &&
 		    strcmp(order[i]->first->suite, order[at]->first->suite) == 0)
 			return true;
 	return false;
 }
 
-/* True if a chart before has drawn the suite, and nothing is wrong with this figure. */
+/* True if nothing is wrong with this figure, and one of its suite comes earlier. */
 static bool fleet_figures_is_more_of_the_same(struct fleet_figure *const *order, size_t at)
 {
-	if (order[at]->failed_count)
-		return false;
-	for (size_t i = 0; i < at; i++)
-		if (strcmp(order[i]->first->suite, order[at]->first->suite) == 0)
-			return true;
-	return false;
+	return !order[at]->failed_count && fleet_figures_is_after_its_suite(order, at, false);
 }
 
 static void fleet_figures_release(struct figures *f)
@@ -316,7 +312,9 @@ void fleet_figures(struct fleet_nodes *nodes, const struct result *r, struct tre
 		if (order[i]->count > 1 && !fleet_figures_is_more_of_the_same(order, i))
 			fleet_figures_draw(r, order[i], charts->count + others->count + 1,
 					   order[i]->failed_count &&
-							   !fleet_figures_is_same_finding(order, i)
+							   !fleet_figures_is_after_its_suite(order,
+											     i,
+											     true)
 						   ? charts
 						   : others);
 	free(order);

@@ -36,14 +36,6 @@ struct edges {
 	size_t point_count, point_capacity;
 };
 
-static const char *fleet_pairs_role_name(const struct view *view, const char *suite, enum role role)
-{
-	const struct presentation p = view_presentation(view, suite);
-	const struct role_row *row = presentation_role(&p, role, NULL);
-
-	return row ? row->name : NULL;
-}
-
 /* The two nodes of a case; false: they are one, or more. */
 static bool fleet_pairs_nodes_of_case(const struct fleet_nodes *nodes, const struct case_result *c,
 				      size_t out[2])
@@ -88,7 +80,9 @@ static size_t fleet_pairs_point_of(struct edges *e, const struct case_result *c,
 static void fleet_pairs_edges_collect(struct edges *e, const struct fleet_nodes *nodes,
 				      const struct result *r, const char *suite)
 {
-	const char *round = fleet_pairs_role_name(e->view, suite, ROLE_ROUND);
+	const struct presentation p = view_presentation(e->view, suite);
+	const struct role_row *row = presentation_role(&p, ROLE_ROUND, NULL);
+	const char *round = row ? row->name : NULL;
 
 	for (size_t i = 0; i < r->case_count; i++) {
 		const struct case_result *c = &r->cases[i];
@@ -134,16 +128,6 @@ static void fleet_pairs_set_shares(struct edges *e)
 		}
 	}
 	free(values);
-}
-
-static void fleet_pairs_edges_release(struct edges *e)
-{
-	for (size_t i = 0; i < e->point_count; i++)
-		free(e->points[i]);
-	free(e->points);
-	free(e->metrics);
-	free(e->better);
-	free(e->items);
 }
 
 static bool fleet_pairs_is_about(const struct edges *e, const struct pair_edge *edge,
@@ -211,13 +195,6 @@ static void fleet_pairs_name_rows(struct pairs_rows *rows, const struct fleet_no
 		}
 	}
 	free(there);
-}
-
-static void fleet_pairs_release_rows(struct pairs_rows *rows, size_t nodes)
-{
-	for (size_t i = 0; i < nodes; i++)
-		free(rows->names[i]);
-	free(rows->names);
 }
 
 /* The worst value in the cell, in whole percent. */
@@ -312,7 +289,9 @@ static void fleet_pairs_draw(const struct edges *e, const char *metric,
 	if (rows.count > 2)
 		chart_draw(&chart, charts);
 	chart_release(&chart);
-	fleet_pairs_release_rows(&rows, nodes->count);
+	for (size_t i = 0; i < nodes->count; i++)
+		free(rows.names[i]);
+	free(rows.names);
 }
 
 static void fleet_pairs_show_suite(const struct view *view, const struct fleet_nodes *nodes,
@@ -334,7 +313,12 @@ static void fleet_pairs_show_suite(const struct view *view, const struct fleet_n
 		fleet_pairs_draw(&e, e.metrics[p], nodes, best, charts);
 		free(best);
 	}
-	fleet_pairs_edges_release(&e);
+	for (size_t i = 0; i < e.point_count; i++)
+		free(e.points[i]);
+	free(e.points);
+	free(e.metrics);
+	free(e.better);
+	free(e.items);
 }
 
 void fleet_pairs(const struct fleet_nodes *nodes, const struct result *r, struct tree *page)

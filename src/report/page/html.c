@@ -73,25 +73,29 @@ static char *html_charts_folder(const struct report_options *options)
 			 name);
 }
 
-/* The words below a chart that is placed elsewhere: machine, day and run; who published it, how. */
-static void html_add_source(struct text *out, const struct result *r)
+/*
+ * The words below a chart that is placed elsewhere: machine, day and run; who published it, how.
+ * The metadata have the command as well.
+ */
+static void html_add_sources(const struct view *view, struct text *shown, struct text *origin)
 {
-	char *citation = view_environment_citation(r);
+	const char *author = report_setting(view->results, "author");
+	const char *licence = report_setting(view->results, "licence");
 
-	text_add(out, out->length ? " " : "");
-	view_add_devices(out, r);
-	text_addf(out, ", %s: %s.", format_date(view_string(r->started)).text, citation);
-	free(citation);
-}
+	for (size_t i = 0; i < view->count; i++) {
+		const struct result *r = &view->results[i];
+		char *citation = view_environment_citation(r);
 
-static void html_add_rights(struct text *out, const struct result *r)
-{
-	const char *author = report_setting(r, "author"), *licence = report_setting(r, "licence");
-
+		text_addf(origin, "%s: %s\n", citation, view_string(r->command));
+		text_add(shown, i ? " " : "");
+		view_add_devices(shown, r);
+		text_addf(shown, ", %s: %s.", format_date(view_string(r->started)).text, citation);
+		free(citation);
+	}
 	if (*author)
-		text_addf(out, " By %s.", author);
+		text_addf(shown, " By %s.", author);
 	if (*licence)
-		text_addf(out, " Licence: %s.", licence);
+		text_addf(shown, " Licence: %s.", licence);
 }
 
 /* The charts of the page as files, or the one that was asked for into `svg`. */
@@ -103,14 +107,7 @@ static enum status html_write_charts(const struct tree *page, const struct view 
 	struct text origin = TEXT_EMPTY, shown = TEXT_EMPTY;
 	struct chart_source source;
 
-	for (size_t i = 0; i < view->count; i++) {
-		char *citation = view_environment_citation(&view->results[i]);
-
-		text_addf(&origin, "%s: %s\n", citation, view_string(view->results[i].command));
-		html_add_source(&shown, &view->results[i]);
-		free(citation);
-	}
-	html_add_rights(&shown, view->results);
+	html_add_sources(view, &shown, &origin);
 	source = (struct chart_source){ shown.data, origin.data };
 	if (options->chart)
 		chart_file_render(page, options->chart, &source, options->template_dir, svg, err);

@@ -136,15 +136,6 @@ static struct formatted view_changes_value_of(double value, const char *unit, bo
 	return percent ? format_percent(value) : format_quantity(value, unit);
 }
 
-static void view_changes_show_reason(struct tree *map, const struct comparison *c,
-				     const struct comparison_row *row)
-{
-	if (row->only_in)
-		tree_textf(map, "note", "only in %s", row->only_in == 'A' ? c->name_a : c->name_b);
-	else
-		view_text(map, "note", row->reason);
-}
-
 /* Word, values, ratio and reason of one device's row. */
 static void view_changes_show_figures(const struct changes *k, struct tree *map,
 				      const struct comparison_row *row)
@@ -171,8 +162,11 @@ static void view_changes_show_figures(const struct changes *k, struct tree *map,
 	view_text(map, "devices", row->devices);
 	view_text(map, "devices_b",
 		  strcmp(row->devices, row->devices_b) == 0 ? "" : row->devices_b);
-	if (*row->reason && row->change != CHANGE_UNCHANGED)
-		view_changes_show_reason(map, k->c, row);
+	if (*row->reason && row->change != CHANGE_UNCHANGED && row->only_in)
+		tree_textf(map, "note", "only in %s",
+			   row->only_in == 'A' ? k->c->name_a : k->c->name_b);
+	else if (*row->reason && row->change != CHANGE_UNCHANGED)
+		view_text(map, "note", row->reason);
 	else if (row->launches_needed)
 		tree_textf(map, "note", "%zu launches of each side would decide",
 			   row->launches_needed);

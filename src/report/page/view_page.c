@@ -146,16 +146,6 @@ static bool view_page_add_suite(const struct view *view, size_t index, struct tr
 	return map_count != 0;
 }
 
-/* The last of the list becomes the item at `place`. */
-static void view_page_move_last(struct tree *list, size_t place)
-{
-	struct tree *last = list->children[list->count - 1];
-
-	for (size_t i = list->count - 1; i > place; i--)
-		list->children[i] = list->children[i - 1];
-	list->children[place] = last;
-}
-
 #define LEAD 2 /* charts next to each other */
 
 /*
@@ -197,8 +187,13 @@ static void view_page_add_run(const struct view *view, const struct headline_sha
 	lead.takes_tables = !tree_member(page, "figures")->count;
 	view_roofline(view, lead.charts);
 	for (size_t i = 0; i < view->suite_count; i++)
-		if (view_page_add_suite(view, i, folds, &lead))
-			view_page_move_last(folds, first++);
+		if (view_page_add_suite(view, i, folds, &lead)) {
+			struct tree *last = folds->children[i];
+
+			memmove(folds->children + first + 1, folds->children + first,
+				(i - first) * sizeof(*folds->children));
+			folds->children[first++] = last;
+		}
 	if (lead.takes_tables && !lead.charts->count && !lead.maps->count)
 		view_page_lead_with_charts(view, lead.tabled, folds, lead.charts);
 	run_plain_figures(view, lead.tabled, page);

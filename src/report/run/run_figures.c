@@ -85,16 +85,6 @@ static char *run_figures_plain_outlier_of(const struct headline *h,
 			 100 * away);
 }
 
-/* The text of the axis at a figure: "64 MiB"; "" without an axis. */
-static void run_figures_plain_set_place(const struct headline *h,
-					const struct selected_case *selected, struct tree *figure)
-{
-	const struct case_parameter *x = h->axis ? case_parameter(selected->c, h->axis) : NULL;
-
-	tree_text(figure, "at",
-		  x ? presented_parameter(h->selection.view, selected->c->suite, x).text : "");
-}
-
 /* "68 % of the data sheet" for a figure that is no quantity of its own, as under a soak's load. */
 static char *run_figures_plain_share_of(const struct headline *h,
 					const struct selected_case *selected)
@@ -150,29 +140,25 @@ static void run_plain_add_figure(const struct headline *h, const struct headline
 	struct plain_spread spread = run_figures_plain_spread_of(h, row, index);
 	const struct selected_case *middle =
 		spread.count ? run_figures_middle_case(h, &spread) : NULL;
-	struct tree *figure;
 
 	if (middle) {
-		figure = tree_item(figures);
+		struct tree *figure = tree_item(figures);
+		const struct case_parameter *x =
+			h->axis ? case_parameter(middle->c, h->axis) : NULL;
+
 		tree_text(figure, "value",
 			  presented_value(h->selection.view, middle->c, middle->m).text);
 		tree_text_owned(figure, "share", run_figures_plain_share_of(h, middle));
 		tree_text(figure, "interval",
 			  presented_interval(h->selection.view, middle->c, middle->m).text);
-		run_figures_plain_set_place(h, middle, figure);
+		/* The place on the axis: "64 MiB". */
+		tree_text(figure, "at",
+			  x ? presented_parameter(h->selection.view, middle->c->suite, x).text
+			    : "");
 		tree_text_owned(figure, "dots", run_figures_plain_dots_of(h, &spread, end));
 		tree_text_owned(figure, "outlier", run_figures_plain_outlier_of(h, &spread));
 	}
 	free(spread.items);
-}
-
-static size_t run_figures_plain_failed_on(const struct view *view, const struct headline_row *row)
-{
-	size_t failed = 0;
-
-	for (size_t s = 0; s < view->source_count; s++)
-		failed += row->cells[s].failed;
-	return failed;
 }
 
 /* True if a data sheet bounds the row's figure on any device. */
@@ -210,8 +196,10 @@ static void run_figures_plain_add_row(const struct headline *h, const struct hea
 				      double end, struct tree *rows)
 {
 	struct tree *map = tree_item(rows), *figures = tree_list(map, "figures");
-	size_t failed = run_figures_plain_failed_on(h->selection.view, row);
+	size_t failed = 0;
 
+	for (size_t s = 0; s < h->selection.view->source_count; s++)
+		failed += row->cells[s].failed;
 	view_text(map, "label", row->label);
 	for (size_t f = 0; f < HEADLINE_FIGURES; f++)
 		run_plain_add_figure(h, row, f, end, figures);
@@ -446,27 +434,6 @@ char *run_figures_title(const struct view *view, const struct headline_shares *s
 #define DOTS_MIDDLE 9.0  /* px: the row's middle from its top */
 #define ABOVE_SHEET 1.05 /* of the longest row, where one is above the data sheet */
 
-/* The share at the right end of each row. */
-static double run_figures_right_end(const struct headline_shares *shares)
-{
-	double most = 1;
-
-	for (size_t i = 0; i < shares->count; i++)
-		most = fmax(most, shares->items[i].share * ABOVE_SHEET);
-	return most;
-}
-
-static void run_figures_set_grid(double end, struct tree *page)
-{
-	struct text grid = TEXT_EMPTY;
-
-	for (int part = 0; part < 4; part++)
-		text_addf(&grid, "M%.1f 0V18", run_figures_dots_at(part / 4.0 / end));
-	tree_text_owned(page, "dots_grid", text_detach(&grid));
-	tree_textf(page, "dots_half", "%.1f", run_figures_dots_at(0.5 / end));
-	tree_textf(page, "dots_sheet", "%.1f", run_figures_dots_at(1 / end));
-}
-
 static void run_figures_add_dot(const struct headline_share *share, double end, struct text *dots,
 				struct text *lines)
 {
@@ -567,9 +534,12 @@ void run_figures(const struct view *view, const struct headline_shares *shares, 
 	struct tree *list = tree_list(page, "figures");
 	const struct headline_quantity **order =
 		xcalloc(shares->quantity_count + 1, sizeof(const struct headline_quantity *));
-	double end = run_figures_right_end(shares);
+	struct text grid = TEXT_EMPTY;
+	double end = 1; /* the share at the right end of each row */
 	size_t count = 0;
 
+	for (size_t i = 0; i < shares->count; i++)
+		end = fmax(end, shares->items[i].share * ABOVE_SHEET);
 	for (size_t i = 0; i < shares->quantity_count; i++)
 		if (shares->quantities[i].worst)
 			order[count++] = &shares->quantities[i];
@@ -592,7 +562,11 @@ void run_figures(const struct view *view, const struct headline_shares *shares, 
 		tree_text_owned(row, "note", run_figures_share_note(shares, view, order[i], shown));
 	}
 	free(order);
-	run_figures_set_grid(end, page);
+	for (int part = 0; part < 4; part++)
+		text_addf(&grid, "M%.1f 0V18", run_figures_dots_at(part / 4.0 / end));
+	tree_text_owned(page, "dots_grid", text_detach(&grid));
+	tree_textf(page, "dots_half", "%.1f", run_figures_dots_at(0.5 / end));
+	tree_textf(page, "dots_sheet", "%.1f", run_figures_dots_at(1 / end));
 	tree_flag(page, "several_devices", view->source_count > 1);
 	tree_textf(page, "device_count", "%zu", view->source_count);
 }
