@@ -63,22 +63,6 @@ struct trend_epoch {
 };
 #define NO_EPOCH SIZE_MAX
 
-static struct trend_epoch *trend_epoch_of(struct trend_epoch *epochs, size_t *count,
-					  const struct history_series *s, size_t night)
-{
-	const struct history_point *p = &s->points[night];
-
-	for (size_t i = *count; i-- > 0;)
-		if (epochs[i].epoch == p->epoch)
-			return &epochs[i];
-	epochs[*count] = (struct trend_epoch){ .epoch = p->epoch,
-					       .config = p->config,
-					       .points = xcalloc(s->count, sizeof(void *)),
-					       .first = night,
-					       .before = NO_EPOCH };
-	return &epochs[(*count)++];
-}
-
 /*
  * Splits the nights into epochs, by first night. The caller frees the array; returns their number.
  */
@@ -90,8 +74,22 @@ static size_t trend_epochs(const struct history_series *s, struct trend_epoch **
 		changes += s->points[i].epoch != s->points[i - 1].epoch;
 	*epochs = xcalloc(changes, sizeof(**epochs));
 	for (size_t i = 0; i < s->count; i++) {
-		struct trend_epoch *e = trend_epoch_of(*epochs, &count, s, i);
+		const struct history_point *p = &s->points[i];
+		struct trend_epoch *e;
+		size_t k = count;
 
+		while (k && (*epochs)[k - 1].epoch != p->epoch)
+			k--;
+		if (!k) {
+			(*epochs)[count] =
+				(struct trend_epoch){ .epoch = p->epoch,
+						      .config = p->config,
+						      .points = xcalloc(s->count, sizeof(void *)),
+						      .first = i,
+						      .before = NO_EPOCH };
+			k = ++count;
+		}
+		e = &(*epochs)[k - 1];
 		e->last = i;
 		e->gaps = isnan(s->points[i].value) ? e->gaps + 1 : 0;
 		/*

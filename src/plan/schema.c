@@ -33,15 +33,6 @@ struct key_walk schema_keys(const struct schema *schema, const char *kind,
 	return (struct key_walk){ .tables = { schema->sampling } };
 }
 
-static bool schema_named_before(const struct key_walk *walk, const char *name)
-{
-	for (size_t i = 0; i < walk->table; i++)
-		for (const struct key *key = walk->tables[i]; key && key->name; key++)
-			if (strcmp(key->name, name) == 0)
-				return true;
-	return false;
-}
-
 const struct key *schema_key_next(struct key_walk *walk)
 {
 	for (; walk->table < ARRAY_SIZE(walk->tables); walk->table++, walk->at = 0) {
@@ -49,8 +40,12 @@ const struct key *schema_key_next(struct key_walk *walk)
 
 		while (table && table[walk->at].name) {
 			const struct key *key = &table[walk->at++];
+			bool before = false;
 
-			if (!schema_named_before(walk, key->name))
+			for (size_t i = 0; i < walk->table; i++)
+				for (const struct key *k = walk->tables[i]; k && k->name; k++)
+					before = before || strcmp(k->name, key->name) == 0;
+			if (!before)
 				return key;
 		}
 	}

@@ -12,7 +12,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "plan/ini/source.h"
+#include "plan/ini/document.h"
 
 void population_release(struct population *p)
 {

@@ -94,10 +94,9 @@ import sqlite3, sys
 db = sqlite3.connect("old.db")
 series = db.execute("SELECT min(id) FROM series WHERE headline = 1").fetchone()
 db.execute("UPDATE series SET metric = ? WHERE id = ?", (sys.argv[1], series[0]))
-db.execute("PRAGMA user_version = 4")
 db.commit()
 PY
-	"$program" history trend --db old.db --all --metric "$current" >out 2>err
+	"$program" history trend --db old.db --all --metric "$current" >out 2>err || fail "history trend: exit code $?"
 	grep -q "no series" out err && fail "$former: its series did not continue as $current"
 done <metrics
 exit $failed

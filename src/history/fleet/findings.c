@@ -140,29 +140,6 @@ static void fleet_findings_since(struct fleet_finding *x, const double *logs, co
 	free(odds);
 }
 
-static void fleet_findings_date(struct fleet *f, struct fleet_finding *x)
-{
-	const struct fleet_member *m = &f->members[x->member];
-	struct triage_subject subject = {
-		.series = x->kind == FLEET_DEVICE ? m->series->id : 0,
-		.host = x->kind == FLEET_SLOT ? "" : f->hosts[x->host].name,
-		.machine = x->kind == FLEET_DEVICE ? m->series->machine : NULL,
-		.case_id = m->series->case_id,
-		.metric = m->series->metric,
-		.today = f->last_day
-	};
-	int64_t *days;
-	double *logs;
-
-	subject.count = fleet_findings_course_of(f, x, &logs, &days);
-	fleet_findings_since(x, logs, days, subject.count);
-	subject.days = days;
-	subject.since = x->since;
-	x->decision = triage_decision(&f->notes, &subject);
-	free(logs);
-	free(days);
-}
-
 static int fleet_findings_by_weight(const void *left, const void *right)
 {
 	const struct fleet_finding *a = left, *b = right;
@@ -180,8 +157,28 @@ void fleet_findings(struct fleet *f)
 	if (f->finding_count)
 		qsort(f->findings, f->finding_count, sizeof(*f->findings),
 		      fleet_findings_by_weight);
-	for (size_t i = 0; i < f->finding_count && i < MOST_DATED; i++)
-		fleet_findings_date(f, &f->findings[i]);
+	for (size_t i = 0; i < f->finding_count && i < MOST_DATED; i++) {
+		struct fleet_finding *x = &f->findings[i];
+		const struct fleet_member *m = &f->members[x->member];
+		struct triage_subject subject = {
+			.series = x->kind == FLEET_DEVICE ? m->series->id : 0,
+			.host = x->kind == FLEET_SLOT ? "" : f->hosts[x->host].name,
+			.machine = x->kind == FLEET_DEVICE ? m->series->machine : NULL,
+			.case_id = m->series->case_id,
+			.metric = m->series->metric,
+			.today = f->last_day
+		};
+		int64_t *days;
+		double *logs;
+
+		subject.count = fleet_findings_course_of(f, x, &logs, &days);
+		fleet_findings_since(x, logs, days, subject.count);
+		subject.days = days;
+		subject.since = x->since;
+		x->decision = triage_decision(&f->notes, &subject);
+		free(logs);
+		free(days);
+	}
 	if (f->finding_count)
 		qsort(f->findings, f->finding_count, sizeof(*f->findings),
 		      fleet_findings_by_weight);
@@ -494,12 +491,21 @@ char *fleet_findings_course_words(const struct fleet *f, const struct fleet_subj
 	return out;
 }
 
-/* Lists some existing nodes in the error for an unknown name. */
-static enum status fleet_findings_refuse_name(const struct fleet *f, const char *name,
-					      struct error *err)
+enum status fleet_find_subject(const struct fleet *f, const char *name, struct fleet_subject *out,
+			       struct error *err)
 {
+	const struct history_place *place = history_place_named(&f->places, name);
 	struct text known = TEXT_EMPTY;
 
+	*out = (struct fleet_subject){ .machine = place ? place->machine : NULL };
+	while (out->host < f->host_count &&
+	       strcmp(f->hosts[out->host].name, place ? place->host : name) != 0)
+		out->host++;
+	/* The machine of a CPU is its node. */
+	if (place && strcmp(place->machine, place->host) == 0)
+		out->machine = NULL;
+	if (out->host < f->host_count)
+		return STATUS_OK;
 	for (size_t i = 0; i < f->host_count && i < MOST_NAMED; i++)
 		text_addf(&known, "%s%s", i ? ", " : "", f->hosts[i].name);
 	if (f->host_count > MOST_NAMED)
@@ -510,21 +516,6 @@ static enum status fleet_findings_refuse_name(const struct fleet *f, const char 
 		  name, known.data ? known.data : "none");
 	text_release(&known);
 	return err->status;
-}
-
-enum status fleet_find_subject(const struct fleet *f, const char *name, struct fleet_subject *out,
-			       struct error *err)
-{
-	const struct history_place *place = history_place_named(&f->places, name);
-
-	*out = (struct fleet_subject){ .machine = place ? place->machine : NULL };
-	while (out->host < f->host_count &&
-	       strcmp(f->hosts[out->host].name, place ? place->host : name) != 0)
-		out->host++;
-	/* The machine of a CPU is its node. */
-	if (place && strcmp(place->machine, place->host) == 0)
-		out->machine = NULL;
-	return out->host < f->host_count ? STATUS_OK : fleet_findings_refuse_name(f, name, err);
 }
 
 char *fleet_findings_subject_name(const struct fleet *f, const struct fleet_subject *s)

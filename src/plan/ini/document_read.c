@@ -13,7 +13,6 @@
 #include "plan/ini/document.h"
 #include "plan/ini/hint.h"
 #include "plan/ini/ini.h"
-#include "plan/ini/source.h"
 
 #define LIMITS "limits/"
 

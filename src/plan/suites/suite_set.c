@@ -109,23 +109,6 @@ static const struct key *suite_set_key_of(const struct suite *suite, const char 
 	return NULL;
 }
 
-static struct made_suite *suite_set_made_of(const struct suite *base)
-{
-	struct made_suite *made = xcalloc(1, sizeof(*made));
-
-	made->suite = *base;
-	made->suite.keys = made->keys = xcalloc(1, sizeof(*made->keys));
-	made->suite.axes = made->axes = xcalloc(1, sizeof(*made->axes));
-	made->suite.metrics = made->metrics = xcalloc(1, sizeof(*made->metrics));
-	for (const struct key *key = base->keys; key && key->name; key++)
-		suite_set_made_add_key(made, key);
-	for (const char *const *axis = base->axes; axis && *axis; axis++)
-		suite_set_made_add_axis(made, suite_set_key_of(base, *axis));
-	for (const struct metric *metric = base->metrics; metric && metric->name; metric++)
-		suite_set_made_add_metric(made, metric);
-	return made;
-}
-
 static struct entry *suite_set_entry_or_default(const struct adaption *a, const char *key)
 {
 	struct entry *entry = document_section_entry(a->section, key);
@@ -274,29 +257,19 @@ bool suite_set_adapt_metric(struct adaption *a, const char *key, const struct me
 	return true;
 }
 
-/* "suite.name" in lowercase letters, digits and '_'. */
-static bool suite_set_library_is_metric_name(const char *name, const char *suite)
-{
-	size_t length = strlen(suite);
-
-	if (!name || strncmp(name, suite, length) != 0 || name[length] != '.' ||
-	    !islower((unsigned char)name[length + 1]))
-		return false;
-	for (name += length + 1; *name; name++)
-		if (!islower((unsigned char)*name) && !isdigit((unsigned char)*name) &&
-		    *name != '_')
-			return false;
-	return true;
-}
-
 static enum status suite_set_library_check_metrics(const struct suite *suite, struct error *err)
 {
 	char units[256];
+	size_t length = strlen(suite->name);
 
 	if (!suite->metrics || !suite->metrics->name)
 		return error_set(err, STATUS_USAGE, "the suite %s has no metric", suite->name);
 	for (const struct metric *m = suite->metrics; m->name; m++) {
-		if (!suite_set_library_is_metric_name(m->name, suite->name))
+		/* "suite.name" in lowercase letters, digits and '_'. */
+		if (strncmp(m->name, suite->name, length) != 0 || m->name[length] != '.' ||
+		    !islower((unsigned char)m->name[length + 1]) ||
+		    m->name[length + 1 +
+			    strspn(m->name + length + 1, "abcdefghijklmnopqrstuvwxyz0123456789_")])
 			return error_set(err, STATUS_USAGE,
 					 "the metric '%.60s' must be named %s.NAME, with lowercase "
 					 "letters, digits and '_'",
@@ -400,9 +373,20 @@ static void suite_set_add_suite(struct suite_set *set, const struct suite *suite
 
 static struct made_suite *suite_set_add_made(struct suite_set *set, const struct suite *base)
 {
+	struct made_suite *made = xcalloc(1, sizeof(*made));
+
+	made->suite = *base;
+	made->suite.keys = made->keys = xcalloc(1, sizeof(*made->keys));
+	made->suite.axes = made->axes = xcalloc(1, sizeof(*made->axes));
+	made->suite.metrics = made->metrics = xcalloc(1, sizeof(*made->metrics));
+	for (const struct key *key = base->keys; key && key->name; key++)
+		suite_set_made_add_key(made, key);
+	for (const char *const *axis = base->axes; axis && *axis; axis++)
+		suite_set_made_add_axis(made, suite_set_key_of(base, *axis));
+	for (const struct metric *metric = base->metrics; metric && metric->name; metric++)
+		suite_set_made_add_metric(made, metric);
 	ARRAY_GROW(set->made, set->made_count, set->made_capacity);
-	set->made[set->made_count] = suite_set_made_of(base);
-	return set->made[set->made_count++];
+	return set->made[set->made_count++] = made;
 }
 
 /* The common copy of a suite of `all`, created for the first section that has a copy. */
