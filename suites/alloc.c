@@ -83,7 +83,7 @@ static enum status alloc_create(struct run *run, struct error *err)
 }
 
 #define X(symbol, name, on_device, description) name,
-#define RULES(symbol, name, description) #name,
+#define RULES(symbol, name) #name,
 static const char *const allocator_names[] = { ALLOCATORS(X) CACHING_RULES(RULES) "arena", NULL };
 #undef RULES
 #undef X

@@ -105,20 +105,19 @@ static enum status stream_fill_array(struct stream_case *c, struct buffer *buffe
 static enum status stream_case_open(struct stream_case *c, struct error *err)
 {
 	const struct stream_shape *shape = &stream_shapes[c->arguments.operation];
-	size_t bytes = c->arguments.bytes;
+	struct buffer *buffers[] = { &c->x, &c->y, &c->out };
+	const bool used[] = { shape->x, shape->y, shape->out };
 
 	if (backend_stream_create(c->device, false, &c->stream, err) != STATUS_OK ||
-	    (shape->x &&
-	     buffer_alloc(&c->x, c->device, ALLOCATOR_DEVICE, bytes, err) != STATUS_OK) ||
-	    (shape->y &&
-	     buffer_alloc(&c->y, c->device, ALLOCATOR_DEVICE, bytes, err) != STATUS_OK) ||
-	    (shape->out &&
-	     buffer_alloc(&c->out, c->device, ALLOCATOR_DEVICE, bytes, err) != STATUS_OK) ||
 	    buffer_alloc(&c->sum, c->device, ALLOCATOR_DEVICE, sizeof(struct stream_sum), err) !=
-		    STATUS_OK ||
-	    (shape->x && stream_fill_array(c, &c->x, c->seeds[0], err) != STATUS_OK) ||
-	    (shape->y && stream_fill_array(c, &c->y, c->seeds[1], err) != STATUS_OK))
+		    STATUS_OK)
 		return err->status;
+	for (size_t i = 0; i < ARRAY_SIZE(buffers); i++)
+		if (used[i] && (buffer_alloc(buffers[i], c->device, ALLOCATOR_DEVICE,
+					     c->arguments.bytes, err) != STATUS_OK ||
+				(buffers[i] != &c->out &&
+				 stream_fill_array(c, buffers[i], c->seeds[i], err) != STATUS_OK)))
+			return err->status;
 	c->arguments.x = c->x.memory;
 	c->arguments.y = c->y.memory;
 	c->arguments.out = c->out.memory;

@@ -77,7 +77,6 @@ uint64_t alloc_blocks_limit(const struct run *run, int kind);
 #define ORIGIN_CACHING ((int)ALLOCATOR_COUNT)
 #define ORIGIN_ARENA (ORIGIN_CACHING + (int)CACHING_RULES_COUNT)
 #define ORIGIN_BFC (ORIGIN_CACHING + (int)CACHING_BFC)
-#define ORIGIN_BFC_GROWTH (ORIGIN_CACHING + (int)CACHING_BFC_GROWTH)
 
 struct origin {
 	struct device *device;

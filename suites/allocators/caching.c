@@ -8,7 +8,7 @@
 
 #define MIB ((size_t)1 << 20)
 
-#define X(symbol, name, help) #name,
+#define X(symbol, name) #name,
 const char *const caching_rules_names[] = { CACHING_RULES(X) };
 #undef X
 

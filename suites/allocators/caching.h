@@ -20,7 +20,7 @@
  * sizes. caching.c implements the common mechanism.
  */
 /*
- * CACHING_RULES(X): X(enum, name in INI files and reports, description)
+ * CACHING_RULES(X): X(enum, name in INI files and reports)
  *
  * PYTORCH (its notes on CUDA semantics and its allocator's comments): sizes in steps of 512 B;
  * requests up to 1 MiB from segments of 2 MiB, up to 10 MiB from segments of 20 MiB, larger ones
@@ -33,15 +33,10 @@
  * regions start with 2 MiB and double, up to the limit. A refused region is requested again, a
  * tenth smaller each time, down to the request.
  */
-#define CACHING_RULES(X)                                                                    \
-	X(PYTORCH, caching, "keeps freed blocks and splits them, like PyTorch's allocator") \
-	X(BFC, bfc, "best fit with coalescing in one region, like TensorFlow's allocator")  \
-	X(BFC_GROWTH, bfc_growth,                                                           \
-	  "best fit with coalescing in regions that double in size, like TensorFlow with "  \
-	  "allow_growth")
+#define CACHING_RULES(X) X(PYTORCH, caching) X(BFC, bfc) X(BFC_GROWTH, bfc_growth)
 
 enum caching_rules {
-#define X(symbol, name, help) CACHING_##symbol,
+#define X(symbol, name) CACHING_##symbol,
 	CACHING_RULES(X)
 #undef X
 		CACHING_RULES_COUNT

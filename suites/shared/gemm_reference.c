@@ -52,7 +52,7 @@ static const struct {
  * Accumulation errors grow like a random walk; a factor of 8 covers every observed order of
  * summation, and biased ones.
  */
-double gemm_reference_tolerance(enum precision precision, int64_t k)
+static double gemm_reference_tolerance(enum precision precision, int64_t k)
 {
 	double bound = 2 * rounding[precision].stored + 4 * rounding[precision].multiplied +
 		       8 * rounding[precision].accumulated * sqrt((double)k);

@@ -56,7 +56,8 @@ struct matmul_reference {
 	double *sums;          /* m x blocks: from the operands as stored */
 	double *unrounded;     /* as `sums`, before rounding from FP32; NULL: nothing was rounded */
 	double rms;            /* of an element of C */
-	double tolerance; /* gemm_reference_tolerance() of the whole; a row's sums get a margin */
+	/* bound of the rounding error, as a relative Frobenius norm; a row's sums get a margin */
+	double tolerance;
 };
 
 /* A scale other than 1 allows at most MATMUL_FULL_OPERATIONS multiplications. */
@@ -70,9 +71,6 @@ size_t gemm_reference_rows_per_thread(int64_t columns, int64_t operations);
 double gemm_reference_sign(const struct matmul_reference *reference, int64_t column);
 /* Element `index` of an operand in memory order. */
 double gemm_reference_operand(const struct matmul_problem *problem, uint64_t seed, int64_t index);
-
-/* Bound of the rounding error of a GEMM of depth `k`, as a relative Frobenius norm. */
-double gemm_reference_tolerance(enum precision precision, int64_t k);
 
 /*
  * Share of the operands' elements that are stored as subnormal numbers or zero, and so with fewer

@@ -15,8 +15,6 @@
 #define LEAD_IN 0.25
 /* Samples of a sustained load; the driver's queue has room for a sample's commands. */
 #define LOAD_SAMPLES 40
-/* With fewer there is no interval. */
-#define LOAD_LEAST 6
 #define LOAD_COMMANDS 512
 #define UNLIMITED_SAMPLES 1000000
 
