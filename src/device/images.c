@@ -41,6 +41,7 @@ enum status device_images_for(const char *images, int capability, bool compiles,
 {
 	const char *at = images;
 	int machine = 0, intermediate = 0;
+	struct text list = TEXT_EMPTY;
 	struct image image;
 
 	while (device_images_next(&at, &image)) {
@@ -56,27 +57,23 @@ enum status device_images_for(const char *images, int capability, bool compiles,
 		snprintf(how, size, "machine code for %d.%d", machine / 10, machine % 10);
 	else if (intermediate && compiles)
 		snprintf(how, size, COMPILED "%d.%d", intermediate / 10, intermediate % 10);
-	else {
-		struct text list = TEXT_EMPTY;
-
-		if (intermediate)
-			return error_set(err, STATUS_UNSUPPORTED,
-					 "no machine code for compute capability %d.%d; the driver "
-					 "is older than the CUDA toolkit of this module, so it "
-					 "cannot compile the PTX code for %d.%d",
-					 capability / 10, capability % 10, intermediate / 10,
-					 intermediate % 10);
-		while (device_images_next(&images, &image))
-			text_addf(&list, "%s%d.%d%s", list.length ? ", " : "",
-				  image.capability / 10, image.capability % 10,
-				  image.machine ? "" : " and newer");
-		error_set(err, STATUS_UNSUPPORTED,
-			  "no code for compute capability %d.%d, only for %s", capability / 10,
-			  capability % 10, list.data ? list.data : "none");
-		text_release(&list);
-		return STATUS_UNSUPPORTED;
-	}
-	return STATUS_OK;
+	if (machine || (intermediate && compiles))
+		return STATUS_OK;
+	if (intermediate)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "no machine code for compute capability %d.%d; the driver is "
+				 "older "
+				 "than the CUDA toolkit of this module, so it cannot compile the "
+				 "PTX code for %d.%d",
+				 capability / 10, capability % 10, intermediate / 10,
+				 intermediate % 10);
+	while (device_images_next(&images, &image))
+		text_addf(&list, "%s%d.%d%s", list.length ? ", " : "", image.capability / 10,
+			  image.capability % 10, image.machine ? "" : " and newer");
+	error_set(err, STATUS_UNSUPPORTED, "no code for compute capability %d.%d, only for %s",
+		  capability / 10, capability % 10, list.data ? list.data : "none");
+	text_release(&list);
+	return STATUS_UNSUPPORTED;
 }
 
 bool device_images_compiled(const char *how)

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -106,14 +105,13 @@ static void tcp_mesh_admit_peer(int fd, const struct mesh_hello *hello,
 				const struct mesh_hello *mine, int from, int size, int *peers,
 				struct net_address *table)
 {
-	int on = 1, bytes = BUFFER_BYTES;
+	int bytes = BUFFER_BYTES;
 
 	if (!net_equal(hello->token, mine->token, TOKEN_BYTES) || hello->rank < from ||
 	    hello->rank >= size || peers[hello->rank] >= 0) {
 		close(fd);
 		return;
 	}
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	peers[hello->rank] = fd;

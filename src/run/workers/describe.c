@@ -6,60 +6,54 @@
 #include "base/memory.h"
 #include "plan/suite.h"
 
-static const char *describe_parameter_unit(const struct key *key)
-{
-	switch (key->type) {
-	case KEY_SIZE:
-		return "B";
-	case KEY_DURATION:
-		return "s";
-	case KEY_INTEGER:
-	case KEY_REAL:
-	case KEY_PERCENT:
-	case KEY_SHAPE:
-		return "1";
-	default:
-		return "";
-	}
-}
-
-/* NaN for words, and for shapes that no single number describes. */
-static double describe_parameter_number(const struct parameter *p)
+/* Name, text, number and unit; NaN for words, and for shapes that no single number describes. */
+static struct case_parameter describe_parameter(const struct parameter *p)
 {
 	const struct value *v = p->value;
+	double number = v->real;
+	const char *unit = "1";
 
 	switch (p->key->type) {
 	case KEY_TEXT:
 	case KEY_CHOICE:
 	case KEY_BOOL:
-		return NAN;
+		unit = "";
+		number = NAN;
+		break;
 	case KEY_SHAPE:
-		return v->shape[0] == v->shape[1] && v->shape[1] == v->shape[2]
-			       ? (double)v->shape[0]
-			       : NAN;
-	case KEY_INTEGER:
+		number = v->shape[0] == v->shape[1] && v->shape[1] == v->shape[2]
+				 ? (double)v->shape[0]
+				 : NAN;
+		break;
 	case KEY_SIZE:
-		return (double)v->integer;
+		unit = "B";
+		number = (double)v->integer;
+		break;
+	case KEY_INTEGER:
+		number = (double)v->integer;
+		break;
+	case KEY_DURATION:
+		unit = "s";
+		break;
 	default:
-		return v->real;
+		break;
 	}
+	return (struct case_parameter){ .name = xstrdup(key_parameter(p->key)),
+					.text = xstrdup(v->text),
+					.number = number,
+					.unit = xstrdup(unit) };
 }
 
 void describe_parameters(const struct plan_case *c, struct case_result *result)
 {
 	result->parameters = xcalloc(c->parameter_count, sizeof(*result->parameters));
 	result->parameter_count = c->parameter_count;
-	for (size_t i = 0; i < c->parameter_count; i++)
-		result->parameters[i] = (struct case_parameter){
-			.name = xstrdup(key_parameter(c->parameters[i].key)),
-			.text = xstrdup(c->parameters[i].value->text),
-			.number = describe_parameter_number(&c->parameters[i]),
-			.unit = xstrdup(describe_parameter_unit(c->parameters[i].key)),
-		};
-	for (size_t i = 0; i < c->parameter_count; i++)
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		result->parameters[i] = describe_parameter(&c->parameters[i]);
 		if (!c->parameters[i].unnamed)
 			case_add_axis(result, key_parameter(c->parameters[i].key),
 				      c->parameters[i].value->text, c->parameters[i].labelled);
+	}
 }
 
 void describe_case(const struct plan *plan, const struct plan_case *c, struct case_result *result)
