@@ -103,20 +103,6 @@ bool building_stopped(const struct import *import)
 	return import->err->status != STATUS_OK;
 }
 
-/* True if the list ("a, b") contains `word`. */
-static bool building_fact_holds(const char *list, const char *word)
-{
-	size_t length = strlen(word);
-
-	for (const char *p = list;; p += strlen(", ")) {
-		if (strncmp(p, word, length) == 0 && (!p[length] || p[length] == ','))
-			return true;
-		p = strstr(p, ", ");
-		if (!p)
-			return false;
-	}
-}
-
 void building_fact(struct import *import, const char *name, const char *value)
 {
 	struct result *r = import->result;
@@ -129,7 +115,14 @@ void building_fact(struct import *import, const char *name, const char *value)
 
 		if (strcmp(fact->name, name) != 0)
 			continue;
-		if (building_fact_holds(fact->value, value) || strlen(fact->value) > FACT_LENGTH)
+		/* The list ("a, b") may contain the value. */
+		for (const char *p = fact->value; p; p = strstr(p, ", ")) {
+			p += text_starts_with(p, ", ") ? strlen(", ") : 0;
+			if (text_starts_with(p, value) &&
+			    (!p[strlen(value)] || p[strlen(value)] == ','))
+				return;
+		}
+		if (strlen(fact->value) > FACT_LENGTH)
 			return;
 		longer = xasprintf("%s, %s", fact->value, value);
 		free(fact->value);
@@ -184,16 +177,6 @@ void building_started(struct import *import, const char *text)
 	import->result->started = xstrdup(time);
 }
 
-const char *building_backend(const char *name)
-{
-	static const char *const amd[] = { "AMD", "Radeon", "Instinct", "gfx", "Vega" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(amd); i++)
-		if (strstr(name, amd[i]))
-			return "hip";
-	return "cuda";
-}
-
 static const char *building_known_text(const char *text)
 {
 	return text ? text : "";
@@ -226,7 +209,6 @@ static void building_describe_device(struct import *import, struct device_info *
 	char *harmless = text_harmless(building_known_text(name));
 	const struct gpu *gpu;
 
-	snprintf(info->backend, sizeof(info->backend), "%s", device->backend);
 	snprintf(info->module, sizeof(info->module), "imported");
 	snprintf(info->name, sizeof(info->name), "%s", harmless);
 	snprintf(info->pci, sizeof(info->pci), "%s", building_known_text(device->pci));
@@ -248,10 +230,14 @@ size_t building_device(struct import *import, const struct import_device *device
 {
 	struct result *r = import->result;
 	struct device_info info = { .ecc = -1, .numa_node = -1 };
-	char *key =
-		xasprintf("%s|%s|%d|%s|%s|%s", device->backend, building_known_text(device->host),
-			  device->number, building_known_text(device->pci),
-			  building_known_text(device->uuid), building_known_text(device->name));
+	const char *name = building_known_text(device->name);
+	const char *backend = device->backend ? device->backend
+			      : lines_find_any(name, "AMD", "Radeon", "Instinct", "gfx", "Vega")
+				      ? "hip"
+				      : "cuda";
+	char *key = xasprintf("%s|%s|%d|%s|%s|%s", backend, building_known_text(device->host),
+			      device->number, building_known_text(device->pci),
+			      building_known_text(device->uuid), name);
 	const json_t *known = json_object_get(import->device_keys, key);
 	size_t index = r->device_count;
 
@@ -261,8 +247,9 @@ size_t building_device(struct import *import, const struct import_device *device
 	}
 	json_object_set_new_nocheck(import->device_keys, key, json_integer((json_int_t)index));
 	free(key);
-	info.index = building_free_number(import, device->backend, device->number);
-	snprintf(info.id, sizeof(info.id), "%s:%d", device->backend, info.index);
+	info.index = building_free_number(import, backend, device->number);
+	snprintf(info.id, sizeof(info.id), "%s:%d", backend, info.index);
+	snprintf(info.backend, sizeof(info.backend), "%s", backend);
 	building_describe_device(import, &info, device);
 	if (r->device_count == import->device_capacity) {
 		import->device_capacity = import->device_capacity ? 2 * import->device_capacity : 8;
@@ -277,12 +264,10 @@ size_t building_device(struct import *import, const struct import_device *device
 
 size_t building_gpu(struct import *import, size_t number)
 {
-	const char *name = import->gpus[number %= IMPORT_GPUS].name;
-
+	number %= IMPORT_GPUS;
 	return building_device(import,
-			       &(struct import_device){ .backend = building_backend(name),
-							.number = (int)number,
-							.name = name,
+			       &(struct import_device){ .number = (int)number,
+							.name = import->gpus[number].name,
 							.pci = import->gpus[number].pci,
 							.uuid = import->gpus[number].uuid });
 }

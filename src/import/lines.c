@@ -240,32 +240,24 @@ size_t import_lines_between(const char *from, const char *to)
 	return lines;
 }
 
+const char *lines_find_word(const char *text, const char *const *words)
+{
+	const char *found = NULL;
+
+	for (; *words && !found; words++)
+		found = strstr(text, *words);
+	return found;
+}
+
 bool lines_is_failure(const char *line)
 {
-	static const char *const marks[] = {
-		"mpirun noticed that process",
-		"BAD TERMINATION OF ONE OF YOUR",
-		"exited on signal",
-		"Segmentation fault",
-		"slurmstepd: error: ***",
-		"DUE TO TIME LIMIT",
-		"Primary job  terminated normally, but",
-		"MPI_ABORT was invoked",
-		"*** An error occurred in",
-		"terminate called after throwing",
-		"(core dumped)",
-		"RuntimeError: ",
-		"OutOfMemoryError: ",
-		"Cuda failure ",
-		"CUDA error",
-		"GPU is lost",
-		"Unable to determine the device handle",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
-		if (strstr(line, marks[i]))
-			return true;
-	return false;
+	return lines_find_any(line, "mpirun noticed that process", "BAD TERMINATION OF ONE OF YOUR",
+			      "exited on signal", "Segmentation fault", "slurmstepd: error: ***",
+			      "DUE TO TIME LIMIT", "Primary job  terminated normally, but",
+			      "MPI_ABORT was invoked", "*** An error occurred in",
+			      "terminate called after throwing", "(core dumped)",
+			      "RuntimeError: ", "OutOfMemoryError: ", "Cuda failure ", "CUDA error",
+			      "GPU is lost", "Unable to determine the device handle");
 }
 
 void lines_take_gpu(struct import *import)

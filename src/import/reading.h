@@ -77,7 +77,7 @@ void building_incomplete(struct import *import, const char *format, ...)
 void building_started(struct import *import, const char *text);
 
 struct import_device {
-	const char *backend;     /* "cuda", "hip", "host" */
+	const char *backend;     /* "cuda", "hip", "host"; NULL: by the name of the GPU */
 	int number;              /* on its host */
 	const char *name, *host; /* NULL, "": unknown */
 	const char *pci, *uuid, *serial;
@@ -90,8 +90,6 @@ struct import_device {
 size_t building_device(struct import *import, const struct import_device *device);
 /* The same for a GPU by its number in import->gpus. */
 size_t building_gpu(struct import *import, size_t number);
-/* The backend of a GPU with this name: "cuda" unless another vendor made it. */
-const char *building_backend(const char *name);
 
 /* A parameter of a case: a word, or a number in a base unit. NULL and NaN leave it out. */
 struct import_parameter {
@@ -165,6 +163,10 @@ void lines_take_gpu(struct import *import);
 bool lines_is_failure(const char *line);
 /* Copies the text without the prefix on each line of its JSON. */
 void lines_unprefixed(const struct import *import, struct text *out);
+
+/* Finds the first of these words that the text contains; NULL: it contains none. */
+#define lines_find_any(text, ...) lines_find_word(text, (const char *const[]){ __VA_ARGS__, NULL })
+const char *lines_find_word(const char *text, const char *const *words);
 
 /* Sets the columns of the table; IMPORT_FIELDS or more are an error. */
 void lines_heading(struct import *import, const char *line, char separator);

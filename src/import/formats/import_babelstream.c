@@ -183,11 +183,10 @@ static void babelstream_find_device(struct import *import, struct babelstream *b
 	if (b->has_device)
 		return;
 	b->has_device = true;
-	if (strstr(name, "CPU") || strstr(name, "Xeon") || strstr(name, "EPYC") ||
-	    strstr(name, "Core(TM)"))
+	if (lines_find_any(name, "CPU", "Xeon", "EPYC", "Core(TM)"))
 		d.backend = "host";
 	else if (*name)
-		d.backend = building_backend(name);
+		d.backend = NULL;
 	else if (strcmp(b->model, "CUDA") == 0 || (!*b->model && b->separator == ','))
 		d.backend = "cuda";
 	for (size_t i = 0; !*name && i < ARRAY_SIZE(of_cpu); i++)

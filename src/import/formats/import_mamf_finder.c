@@ -44,8 +44,7 @@ static void mamf_finder_add_rate(struct import *import, const char *shape, const
 				 const char *rate)
 {
 	const struct mamf *m = import->state;
-	const struct import_device d = { .backend = building_backend(m->name), .name = m->name };
-	size_t device = building_device(import, &d);
+	size_t device = building_device(import, &(struct import_device){ .name = m->name });
 	unsigned x = 0, y = 0, z = 0;
 	char size[40];
 	struct case_result *c;

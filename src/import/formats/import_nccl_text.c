@@ -182,19 +182,17 @@ static void nccl_text_take_error(struct import *import)
 /* Finds a failure message anywhere in a line, also after an incomplete row. */
 static bool nccl_text_read_failure(struct import *import, const char *text)
 {
-	static const char *const own[] = {
-		"Test NCCL failure", "Test CUDA failure", "Test timeout",
-		"Test HIP failure",  "Test RCCL failure", "Test failure"
-	};
 	const struct nccl_log *log = import->state;
+	const char *mark = strchr(text, 'T'); /* most lines have none */
 
-	for (size_t i = 0; i < ARRAY_SIZE(own) && strchr(text, 'T'); i++) {
-		const char *mark = strstr(text, own[i]);
+	if (mark)
+		mark = lines_find_any(text, "Test NCCL failure", "Test CUDA failure",
+				      "Test timeout", "Test HIP failure", "Test RCCL failure",
+				      "Test failure");
 
-		if (mark) {
-			nccl_build_set_words(&nccl_text_current_test(import)->broken, mark);
-			return true;
-		}
+	if (mark) {
+		nccl_build_set_words(&nccl_text_current_test(import)->broken, mark);
+		return true;
 	}
 	/* While a test runs, a launcher's failure message belongs to it. */
 	if (!log->test || log->test->concluded || !lines_is_failure(text))

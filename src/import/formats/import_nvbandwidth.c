@@ -136,7 +136,6 @@ static bool nvbandwidth_add_device(struct import *import, char *text, const char
 		d.host = group;
 	d.pci = pci = *pci ? pci : group;
 	d.name = name = text_trimmed(text, strlen(text));
-	d.backend = building_backend(name);
 	if (*name && *pci)
 		nvbandwidth_append_device(n, building_device(import, &d));
 	free(name);
@@ -326,20 +325,6 @@ static void nvbandwidth_take_sum(struct import *import)
 	n->columns = n->rows = 0;
 }
 
-static bool nvbandwidth_is_failure(const char *line)
-{
-	static const char *const marks[] = {
-		"CUDA_ERROR",      "ERROR",      "Invalid value when checking",
-		"Error:",          "NVML_ERROR", "Assertion",
-		"terminate called"
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
-		if (strstr(line, marks[i]))
-			return true;
-	return false;
-}
-
 static void nvbandwidth_take_row(struct import *import, struct nvb *n)
 {
 	double value;
@@ -363,11 +348,12 @@ static void nvbandwidth_take_other(struct import *import)
 	size_t count, numbers = 1, heading = 0;
 	double value;
 
-	if (*n->test && !n->failure && nvbandwidth_is_failure(line))
+	if (*n->test && !n->failure &&
+	    lines_find_any(line, "ERROR", "Invalid value when checking", "Error:", "Assertion",
+			   "terminate called"))
 		n->failure = xstrdup(line);
 	if (*n->test && strstr(line, "bandwidth (GB/s)"))
-		n->part = strstr(line, "Read1") || strstr(line, "Read2") ||
-			  strstr(line, "Write1") || strstr(line, "Write2");
+		n->part = lines_find_any(line, "Read1", "Read2", "Write1", "Write2");
 	count = lines_row(import, line, ' ', MOST_COLUMNS + 1);
 	if (count == 1 && !n->device_count)
 		snprintf(n->host, sizeof(n->host), "%s", import->fields[0]);

@@ -91,8 +91,7 @@ static void nvidia_smi_read_cell(struct case_result *c, const struct smi_column 
 		return;
 	}
 	if (column->metric) /* texts that nvidia-smi prints if the GPU does not respond */
-		fails = strstr(cell, "lost") || strstr(cell, "ERR!") || strstr(cell, "rror") ||
-			strstr(cell, "requires reset");
+		fails = lines_find_any(cell, "lost", "ERR!", "rror", "requires reset");
 	else
 		fails = column->fault && *cell && *cell != '[' && strcmp(cell, "0") != 0 &&
 			strcmp(cell, "No") != 0 && strcmp(cell, "Not Active") != 0 &&
@@ -103,10 +102,8 @@ static void nvidia_smi_read_cell(struct case_result *c, const struct smi_column 
 
 static void nvidia_smi_add_row(struct import *import)
 {
-	const char *name = nvidia_smi_cell(import, "name", "gpu_name");
-	const struct import_device d = { .backend = building_backend(name),
-					 .number = atoi(lines_cell(import, "index", 0)),
-					 .name = name,
+	const struct import_device d = { .number = atoi(lines_cell(import, "index", 0)),
+					 .name = nvidia_smi_cell(import, "name", "gpu_name"),
 					 .pci = nvidia_smi_cell(import, "pci.bus_id", "gpu_bus_id"),
 					 .uuid = nvidia_smi_cell(import, "uuid", "gpu_uuid"),
 					 .serial =

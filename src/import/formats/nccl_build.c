@@ -227,7 +227,7 @@ static size_t nccl_build_device_of_rank(struct import *import, const struct nccl
 		d.host = r->host;
 		d.pci = listed ? r->pci : "";
 	}
-	d.backend = file->backend ? file->backend : building_backend(d.name);
+	d.backend = file->backend;
 	return building_device(import, &d);
 }
 

@@ -49,20 +49,6 @@ static enum cause cause_of_finding(const struct verdict_check *c)
 	return of_case ? CAUSE_CASE_ERROR : *c->devices ? CAUSE_WORKER_LOST : CAUSE_RUN_INCOMPLETE;
 }
 
-/* A limit on the node as a whole. */
-static enum cause cause_of_node(const char *metric)
-{
-	if (strcmp(metric, "node.devices") == 0)
-		return CAUSE_GPU_MISSING;
-	if (strncmp(metric, "node.pcie_", 10) == 0)
-		return CAUSE_PCIE_DEGRADED;
-	if (strcmp(metric, "node.nvlink_links") == 0)
-		return CAUSE_NVLINK_DEGRADED;
-	if (strcmp(metric, "node.nic_rate") == 0)
-		return CAUSE_NODE_NETWORK;
-	return strcmp(metric, "node.lost") == 0 ? CAUSE_RUN_INCOMPLETE : CAUSE_NODE_SETTING;
-}
-
 static enum cause cause_of_violation(const struct verdict_check *c)
 {
 	static const enum cause of_aspect[ASPECT_COUNT] = {
@@ -75,8 +61,18 @@ static enum cause cause_of_violation(const struct verdict_check *c)
 
 	if (c->wrong)
 		return CAUSE_GPU_WRONG_RESULT;
+	if (strcmp(c->metric, "node.devices") == 0)
+		return CAUSE_GPU_MISSING;
+	if (strncmp(c->metric, "node.pcie_", 10) == 0)
+		return CAUSE_PCIE_DEGRADED;
+	if (strcmp(c->metric, "node.nvlink_links") == 0)
+		return CAUSE_NVLINK_DEGRADED;
+	if (strcmp(c->metric, "node.nic_rate") == 0)
+		return CAUSE_NODE_NETWORK;
+	if (strcmp(c->metric, "node.lost") == 0)
+		return CAUSE_RUN_INCOMPLETE;
 	if (strncmp(c->metric, "node.", 5) == 0)
-		return cause_of_node(c->metric);
+		return CAUSE_NODE_SETTING;
 	if (verdict_device_id_is_cpu(c->devices) && *c->case_id && c->aspect != ASPECT_NONE)
 		return CAUSE_HOST_SLOW;
 	/* A limit as a whole: measured on too few devices. */

@@ -20,27 +20,20 @@ struct kernel_log {
 	struct text *out;
 };
 
-static bool kernel_log_is_about_gpus(const struct kernel_log *log, const char *line)
-{
-	static const char *const words[] = { "NVRM",   "nvidia",   "NVLink",
-					     "nvlink", "NVSwitch", "nvswitch" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (strstr(line, words[i]))
-			return true;
-	for (size_t i = 0; i < log->count; i++)
-		if (*log->pci[i] && strstr(line, log->pci[i]))
-			return true;
-	return false;
-}
-
 /* Parses "6,1234,98765432,-;NVRM: ..." of /dev/kmsg; the time is in microseconds since boot. */
 static void kernel_log_take_line(struct kernel_log *log)
 {
 	const char *line = log->line.data ? log->line.data : "", *message = strchr(line, ';');
+	static const char *const words[] = { "NVRM",   "nvidia",   "NVLink",
+					     "nvlink", "NVSwitch", "nvswitch" };
 	unsigned long long priority, number, microseconds;
+	bool about_gpus = false;
 
-	if (log->out->length < MOST_BYTES && kernel_log_is_about_gpus(log, line)) {
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		about_gpus = about_gpus || strstr(line, words[i]);
+	for (size_t i = 0; i < log->count; i++)
+		about_gpus = about_gpus || (*log->pci[i] && strstr(line, log->pci[i]));
+	if (log->out->length < MOST_BYTES && about_gpus) {
 		if (message &&
 		    sscanf(line, "%llu,%llu,%llu,", &priority, &number, &microseconds) == 3)
 			text_addf(log->out, "[%llu.%06llu] %s\n", microseconds / 1000000,

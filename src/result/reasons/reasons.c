@@ -254,33 +254,22 @@ static bool reasons_device_lacks_aspect(const struct device_judgement *d,
 	       strcmp(d->machine, other->machine) == 0;
 }
 
-/*
- * Devices from `first` on that lack the aspect for the same reason; "" if an earlier device has
- * named them.
- */
-static char *reasons_devices_without(const struct verdicts *v, size_t first,
-				     const struct aspect_judgement *a)
+/* Names all devices that lack the aspect for the same reason; `first` is the first of them. */
+static void reasons_add_missing(struct verdicts *v, size_t first, const struct aspect_judgement *a)
 {
-	struct text devices = TEXT_EMPTY;
-
-	for (size_t i = 0; i < first; i++)
-		if (reasons_device_lacks_aspect(&v->devices[i], &v->devices[first], a))
-			return xstrdup("");
-	for (size_t i = first; i < v->device_count; i++)
-		if (reasons_device_lacks_aspect(&v->devices[i], &v->devices[first], a))
-			text_addf(&devices, "%s%s", devices.length ? "," : "",
-				  v->devices[i].device);
-	return text_detach(&devices);
-}
-
-/* Takes ownership of `devices`. */
-static void reasons_add_missing(struct verdicts *v, char *devices, const char *machine,
-				const struct aspect_judgement *a)
-{
-	struct text headline = TEXT_EMPTY;
+	const char *machine = v->devices[first].machine;
+	struct text headline = TEXT_EMPTY, names = TEXT_EMPTY;
 	struct verdict_reason *reason;
-	char *text;
+	char *text, *devices;
 
+	for (size_t i = 0; i < v->device_count; i++) {
+		if (!reasons_device_lacks_aspect(&v->devices[i], &v->devices[first], a))
+			continue;
+		if (i < first) /* which has named this device too */
+			return;
+		text_addf(&names, "%s%s", names.length ? "," : "", v->devices[i].device);
+	}
+	devices = text_detach(&names);
 	text_addf(&headline, "%s of ", aspect_name(a->aspect));
 	reason_words_add_subject(&headline, devices, machine, "");
 	text_add(&headline, " was not judged");
@@ -372,15 +361,9 @@ void reasons_verdicts_explain(struct verdicts *v)
 	for (size_t d = 0; d < v->device_count; d++) {
 		for (size_t i = 0; i < v->devices[d].aspect_count; i++) {
 			const struct aspect_judgement *a = &v->devices[d].aspects[i];
-			char *devices;
 
-			if (!verdict_aspect_is_missing(a))
-				continue;
-			devices = reasons_devices_without(v, d, a);
-			if (*devices)
-				reasons_add_missing(v, devices, v->devices[d].machine, a);
-			else
-				free(devices);
+			if (verdict_aspect_is_missing(a))
+				reasons_add_missing(v, d, a);
 		}
 	}
 	reasons_explain_nothing(v);

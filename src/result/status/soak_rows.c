@@ -71,19 +71,6 @@ static void soak_rows_add_mean(const struct time_quantity *q, double *sum, doubl
 		*mean = *sum / *count;
 }
 
-static void soak_rows_add_quantity(struct soak_row *row, const struct time_quantity *q)
-{
-	if (strcmp(q->name, "power_watts") == 0)
-		soak_rows_add_mean(q, &row->power_sum, &row->power_count, &row->power_watts);
-	else if (strcmp(q->name, "sm_clock_hz") == 0)
-		soak_rows_add_mean(q, &row->clock_sum, &row->clock_count, &row->sm_clock_hz);
-	else if (strcmp(q->name, "throttled") == 0)
-		soak_rows_add_mean(q, &row->throttled_sum, &row->throttled_count, &row->throttled);
-	else if (strcmp(q->name, "temperature_celsius") == 0)
-		for (size_t i = 0; i < q->highest_count; i++)
-			row->temperature_celsius = fmax(row->temperature_celsius, q->highest[i]);
-}
-
 void soak_rows_add(struct soak_rows *rows, const struct case_result *c)
 {
 	for (size_t i = 0; i < c->watch_count; i++) {
@@ -100,8 +87,23 @@ void soak_rows_add(struct soak_rows *rows, const struct case_result *c)
 				w->verified_bytes +
 				(isfinite(row->verified_bytes) ? row->verified_bytes : 0);
 		soak_rows_add_rate(row, c, w->rate);
-		for (size_t q = 0; q < w->quantity_count; q++)
-			soak_rows_add_quantity(row, &w->quantities[q]);
+		for (size_t k = 0; k < w->quantity_count; k++) {
+			const struct time_quantity *q = &w->quantities[k];
+
+			if (strcmp(q->name, "power_watts") == 0)
+				soak_rows_add_mean(q, &row->power_sum, &row->power_count,
+						   &row->power_watts);
+			else if (strcmp(q->name, "sm_clock_hz") == 0)
+				soak_rows_add_mean(q, &row->clock_sum, &row->clock_count,
+						   &row->sm_clock_hz);
+			else if (strcmp(q->name, "throttled") == 0)
+				soak_rows_add_mean(q, &row->throttled_sum, &row->throttled_count,
+						   &row->throttled);
+			else if (strcmp(q->name, "temperature_celsius") == 0)
+				for (size_t n = 0; n < q->highest_count; n++)
+					row->temperature_celsius =
+						fmax(row->temperature_celsius, q->highest[n]);
+		}
 	}
 }
 
