@@ -207,14 +207,11 @@ static struct convolution_shape convolution_shape_of_case(const struct plan_case
 
 static uint64_t convolution_elements(const struct convolution_shape *s, enum tensor tensor)
 {
-	switch (tensor) {
-	case INPUT:
-		return (uint64_t)s->batch * s->height * s->width * s->channels;
-	case WEIGHTS:
-		return kernel_convolution_weights(s);
-	default:
-		return kernel_convolution_out_pixels(s) * s->filters;
-	}
+	static const enum convolution_pass computed_by[] = {
+		[INPUT] = PASS_DATA, [WEIGHTS] = PASS_WEIGHTS, [OUTPUT] = PASS_FORWARD
+	};
+
+	return convolution_result_elements(s, computed_by[tensor]);
 }
 
 static uint64_t convolution_tensor_bytes(const struct convolution_shape *s,
@@ -497,8 +494,7 @@ static enum status convolution_found_element(struct convolution *c, uint64_t i, 
 					     struct error *err)
 {
 	size_t bytes = precision_bytes(c->work.shape.precision);
-	const char *at =
-		(const char *)c->tensors[convolution_result_of(c->work.pass)].memory + i * bytes;
+	const char *at = (const char *)*convolution_result(&c->work) + i * bytes;
 	unsigned char raw[8];
 
 	if (backend_copy(c->work.stream, raw, at, bytes, err) != STATUS_OK ||
