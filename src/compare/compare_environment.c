@@ -13,8 +13,8 @@
 
 #define CLOCK_MARGIN 0.01
 
-static void compare_environment_add_difference(struct comparison *out, const char *name,
-					       const char *a, const char *b)
+static void compare_environment_add(struct comparison *out, const char *name, const char *a,
+				    const char *b)
 {
 	/* Strings of a result in memory may be NULL. */
 	a = a ? a : "";
@@ -26,7 +26,17 @@ static void compare_environment_add_difference(struct comparison *out, const cha
 		(struct difference){ .name = xstrdup(name), .a = xstrdup(a), .b = xstrdup(b) };
 }
 
-static const char *compare_environment_fact_of(const struct result *r, const char *name)
+/* The difference "SUBJECT WHAT": "cuda:0 maximum clock". */
+static void compare_environment_add_of(struct comparison *out, const char *subject,
+				       const char *what, const char *a, const char *b)
+{
+	char *name = xasprintf("%s %s", subject, what);
+
+	compare_environment_add(out, name, a, b);
+	free(name);
+}
+
+static const char *compare_environment_fact(const struct result *r, const char *name)
 {
 	for (size_t i = 0; i < r->environment_count; i++)
 		if (strcmp(r->environment[i].name, name) == 0)
@@ -37,41 +47,27 @@ static const char *compare_environment_fact_of(const struct result *r, const cha
 static void compare_environment_device(const struct device_info *a, const struct device_info *b,
 				       struct comparison *out)
 {
-	char *name = xasprintf("%s name", a->id);
 	char before[96], after[96];
 
-	compare_environment_add_difference(out, name, a->name, b->name);
-	free(name);
-	name = xasprintf("%s uuid", a->id);
-	compare_environment_add_difference(out, name, a->uuid, b->uuid);
-	free(name);
-	name = xasprintf("%s id", a->id);
-	compare_environment_add_difference(out, name, a->id, b->id);
-	free(name);
-	name = xasprintf("%s module", a->id);
-	compare_environment_add_difference(out, name, a->module, b->module);
-	free(name);
-	name = xasprintf("%s ECC", a->id);
-	compare_environment_add_difference(out, name,
-					   a->ecc > 0 ? "on"
-					   : a->ecc   ? COMPARE_MISSING
-						      : "off",
-					   b->ecc > 0 ? "on"
-					   : b->ecc   ? COMPARE_MISSING
-						      : "off");
-	free(name);
-	name = xasprintf("%s maximum PCIe link", a->id);
+	compare_environment_add_of(out, a->id, "name", a->name, b->name);
+	compare_environment_add_of(out, a->id, "uuid", a->uuid, b->uuid);
+	compare_environment_add_of(out, a->id, "id", a->id, b->id);
+	compare_environment_add_of(out, a->id, "module", a->module, b->module);
+	compare_environment_add_of(out, a->id, "ECC",
+				   a->ecc > 0 ? "on"
+				   : a->ecc   ? COMPARE_MISSING
+					      : "off",
+				   b->ecc > 0 ? "on"
+				   : b->ecc   ? COMPARE_MISSING
+					      : "off");
 	snprintf(before, sizeof(before), "generation %d, x%d", a->pcie_generation_max,
 		 a->pcie_width_max);
 	snprintf(after, sizeof(after), "generation %d, x%d", b->pcie_generation_max,
 		 b->pcie_width_max);
-	compare_environment_add_difference(out, name, before, after);
-	free(name);
-	name = xasprintf("%s maximum clock", a->id);
-	compare_environment_add_difference(out, name,
-					   units_format(a->clock_hz, "Hz", before, sizeof(before)),
-					   units_format(b->clock_hz, "Hz", after, sizeof(after)));
-	free(name);
+	compare_environment_add_of(out, a->id, "maximum PCIe link", before, after);
+	compare_environment_add_of(out, a->id, "maximum clock",
+				   units_format(a->clock_hz, "Hz", before, sizeof(before)),
+				   units_format(b->clock_hz, "Hz", after, sizeof(after)));
 }
 
 static void compare_environment_devices(const struct result *a, const struct result *b,
@@ -84,15 +80,15 @@ static void compare_environment_devices(const struct result *a, const struct res
 		if (other)
 			compare_environment_device(&a->devices[i], other, out);
 		else
-			compare_environment_add_difference(out, a->devices[i].id,
-							   a->devices[i].name, COMPARE_MISSING);
+			compare_environment_add(out, a->devices[i].id, a->devices[i].name,
+						COMPARE_MISSING);
 	}
 	for (size_t i = 0; i < b->device_count; i++) {
 		const char *id = compared_device(b, a, b->devices[i].id);
 
 		if (!id || !result_device(a, id))
-			compare_environment_add_difference(out, b->devices[i].id, COMPARE_MISSING,
-							   b->devices[i].name);
+			compare_environment_add(out, b->devices[i].id, COMPARE_MISSING,
+						b->devices[i].name);
 	}
 }
 
@@ -101,7 +97,7 @@ static void compare_environment_devices(const struct result *a, const struct res
  * launches is shown with every ratio, and an interleaved comparison takes one launch per side at a
  * time.
  */
-static bool compare_environment_setting_matters(const struct result_setting *s)
+static bool compare_environment_matters(const struct result_setting *s)
 {
 	static const char *const of_launches[] = { "launches", "launch_target", "launches_most" };
 
@@ -113,7 +109,7 @@ static bool compare_environment_setting_matters(const struct result_setting *s)
 }
 
 /* True for a key at its default that only the older version has: not a difference. */
-static bool compare_environment_setting_is_retired(const struct result_setting *s)
+static bool compare_environment_is_retired(const struct result_setting *s)
 {
 	char suite[32];
 
@@ -127,11 +123,11 @@ static void compare_environment_setting(const struct result_setting *s, const ch
 {
 	char *name = xasprintf("[%s] %s", s->section, s->key);
 
-	compare_environment_add_difference(out, name, a, b);
+	compare_environment_add(out, name, a, b);
 	free(name);
 }
 
-static bool compare_environment_has_section(const struct result *r, const char *section)
+static bool compare_environment_has(const struct result *r, const char *section)
 {
 	for (size_t i = 0; i < r->setting_count; i++)
 		if (strcmp(r->settings[i].section, section) == 0)
@@ -148,12 +144,11 @@ static void compare_environment_sections(const struct result *a, const struct re
 		char *name;
 
 		if ((i && strcmp(s->section, a->settings[i - 1].section) == 0) ||
-		    !compare_environment_setting_matters(s) ||
-		    compare_environment_has_section(b, s->section))
+		    !compare_environment_matters(s) || compare_environment_has(b, s->section))
 			continue;
 		name = xasprintf("[%s]", s->section);
-		compare_environment_add_difference(out, name, first ? "there" : COMPARE_MISSING,
-						   first ? COMPARE_MISSING : "there");
+		compare_environment_add(out, name, first ? "there" : COMPARE_MISSING,
+					first ? COMPARE_MISSING : "there");
 		free(name);
 	}
 }
@@ -167,19 +162,18 @@ static void compare_environment_settings(const struct result *a, const struct re
 		const struct result_setting *s = &a->settings[i];
 		const struct result_setting *other = result_setting(b, s->section, s->key);
 
-		if (compare_environment_setting_matters(s) &&
-		    (other || !compare_environment_setting_is_retired(s)) &&
-		    compare_environment_has_section(b, s->section))
+		if (compare_environment_matters(s) &&
+		    (other || !compare_environment_is_retired(s)) &&
+		    compare_environment_has(b, s->section))
 			compare_environment_setting(s, s->value,
 						    other ? other->value : COMPARE_MISSING, out);
 	}
 	for (size_t i = 0; i < b->setting_count; i++) {
 		const struct result_setting *s = &b->settings[i];
 
-		if (compare_environment_setting_matters(s) &&
-		    !compare_environment_setting_is_retired(s) &&
+		if (compare_environment_matters(s) && !compare_environment_is_retired(s) &&
 		    !result_setting(a, s->section, s->key) &&
-		    compare_environment_has_section(a, s->section))
+		    compare_environment_has(a, s->section))
 			compare_environment_setting(s, COMPARE_MISSING, s->value, out);
 	}
 }
@@ -227,8 +221,8 @@ static struct device_clock *compare_environment_clocks_of(const struct result *r
 }
 
 /* Mean SM clock after the cases of `device`; 0: unknown. */
-static double compare_environment_device_mean_clock(const struct device_clock *clocks, size_t count,
-						    const char *device)
+static double compare_environment_mean_clock(const struct device_clock *clocks, size_t count,
+					     const char *device)
 {
 	struct device_clock wanted = { .device = device };
 	const struct device_clock *clock =
@@ -245,21 +239,17 @@ static void compare_environment_clocks(const struct comparison_input *input, str
 	for (size_t i = 0; i < input->a[0].device_count; i++) {
 		const char *id = input->a[0].devices[i].id;
 		const char *other = compared_device(input->a, input->b, id);
-		double a =
-			compare_environment_device_mean_clock(of_a, input->a[0].device_count, id);
-		double b = other ? compare_environment_device_mean_clock(of_b,
-									 input->b[0].device_count,
-									 other)
+		double a = compare_environment_mean_clock(of_a, input->a[0].device_count, id);
+		double b = other ? compare_environment_mean_clock(of_b, input->b[0].device_count,
+								  other)
 				 : 0;
-		char before[48], after[48], *name;
+		char before[48], after[48];
 
 		if (!(a > 0 && b > 0) || fabs(b / a - 1) <= CLOCK_MARGIN)
 			continue;
-		name = xasprintf("%s mean clock under load", id);
-		compare_environment_add_difference(out, name,
-						   units_format(a, "Hz", before, sizeof(before)),
-						   units_format(b, "Hz", after, sizeof(after)));
-		free(name);
+		compare_environment_add_of(out, id, "mean clock under load",
+					   units_format(a, "Hz", before, sizeof(before)),
+					   units_format(b, "Hz", after, sizeof(after)));
 	}
 	free(of_a);
 	free(of_b);
@@ -270,22 +260,19 @@ void compare_environments(const struct comparison_input *input, struct compariso
 	const struct result *a = &input->a[0], *b = &input->b[0];
 	char before[32], after[32];
 
-	compare_environment_add_difference(out, "gpuproof", a->gpuproof_version,
-					   b->gpuproof_version);
+	compare_environment_add(out, "gpuproof", a->gpuproof_version, b->gpuproof_version);
 	compare_environment_devices(a, b, out);
 	compare_environment_clocks(input, out);
 	for (size_t i = 0; i < a->environment_count; i++)
-		compare_environment_add_difference(
-			out, a->environment[i].name, a->environment[i].value,
-			compare_environment_fact_of(b, a->environment[i].name));
+		compare_environment_add(out, a->environment[i].name, a->environment[i].value,
+					compare_environment_fact(b, a->environment[i].name));
 	for (size_t i = 0; i < b->environment_count; i++)
-		if (strcmp(compare_environment_fact_of(a, b->environment[i].name),
-			   COMPARE_MISSING) == 0)
-			compare_environment_add_difference(out, b->environment[i].name,
-							   COMPARE_MISSING,
-							   b->environment[i].value);
+		if (strcmp(compare_environment_fact(a, b->environment[i].name), COMPARE_MISSING) ==
+		    0)
+			compare_environment_add(out, b->environment[i].name, COMPARE_MISSING,
+						b->environment[i].value);
 	compare_environment_settings(a, b, out);
 	snprintf(before, sizeof(before), "%zu", input->a_count);
 	snprintf(after, sizeof(after), "%zu", input->b_count);
-	compare_environment_add_difference(out, "results", before, after);
+	compare_environment_add(out, "results", before, after);
 }

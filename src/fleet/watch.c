@@ -125,18 +125,11 @@ static void fleet_watch_joining(struct fleet_run *f, bool launching)
 	}
 }
 
-static size_t fleet_watch_min_nodes(const struct config *config, size_t all)
-{
-	const char *text = section_text(config_section(config, "fleet", ""), "min_nodes");
-	double number = strtod(text, NULL);
-
-	return strchr(text, '%') ? (size_t)ceil(number / 100 * (double)all) : (size_t)number;
-}
-
 void fleet_watch_nodes(struct fleet_run *f, const struct config *config, bool launching)
 {
+	const char *text = section_text(config_section(config, "fleet", ""), "min_nodes");
+	double now, number = strtod(text, NULL);
 	size_t wanted, left;
-	double now;
 	char reason[128];
 
 	fleet_watch_handle_stops(f);
@@ -154,7 +147,8 @@ void fleet_watch_nodes(struct fleet_run *f, const struct config *config, bool la
 	}
 	fleet_watch_processes(f);
 	fleet_watch_joining(f, launching);
-	wanted = fleet_watch_min_nodes(config, nodes_wanted(f));
+	wanted =
+		(size_t)(strchr(text, '%') ? ceil(number / 100 * (double)nodes_wanted(f)) : number);
 	left = nodes_left(f);
 	/* More may call. */
 	if (f->stopping || left >= wanted || (!f->launcher.expected && !f->join_over))
@@ -252,16 +246,6 @@ void fleet_watch_nodes_status(struct fleet_run *f)
 
 #define STREAM_SECONDS 1.0 /* between two looks into the journals */
 
-/* Nodes are known once all have called; their devices once each has its plan. */
-static bool fleet_watch_can_begin(const struct fleet_run *f)
-{
-	for (size_t i = 0; i < f->count; i++)
-		if (f->nodes[i].phase == NODE_WAITS ||
-		    (f->nodes[i].phase == NODE_RUNS && !f->nodes[i].planned))
-			return false;
-	return f->join_over;
-}
-
 /* A node that was lost before it knew its devices has none. */
 static void fleet_watch_begin_stream(struct fleet_run *f)
 {
@@ -309,11 +293,16 @@ static void fleet_watch_stream_node(struct fleet_run *f, struct node *n)
 void fleet_watch_nodes_stream(struct fleet_run *f, bool last)
 {
 	double now = clock_seconds();
+	bool known = f->join_over;
 
 	if (!f->options->events || f->options->before || (!last && now < f->stream.due))
 		return;
 	f->stream.due = now + STREAM_SECONDS;
-	if (!f->stream.begun && (last || fleet_watch_can_begin(f)))
+	/* Nodes are known once all have called; their devices once each has its plan. */
+	for (size_t i = 0; i < f->count; i++)
+		known = known && f->nodes[i].phase != NODE_WAITS &&
+			(f->nodes[i].phase != NODE_RUNS || f->nodes[i].planned);
+	if (!f->stream.begun && (last || known))
 		fleet_watch_begin_stream(f);
 	if (!f->stream.begun)
 		return;

@@ -228,9 +228,8 @@ static bool judge_resolve_spec(const struct bound *bound, const struct subject *
  * Describes the first setting of the case's suite that differs between both results. A setting that
  * only one of them has does not count.
  */
-static char *judge_baseline_fits_other_setting(const struct result *now,
-					       const struct result *before,
-					       const struct case_result *c)
+static char *judge_baseline_setting(const struct result *now, const struct result *before,
+				    const struct case_result *c)
 {
 	/*
 	 * Sampling keys change how certain a value is, not the value. Lists are compared as case
@@ -253,8 +252,8 @@ static char *judge_baseline_fits_other_setting(const struct result *now,
 	return found;
 }
 
-static char *judge_baseline_fits_other_parameter(const struct case_result *now,
-						 const struct case_result *before)
+static char *judge_baseline_parameter(const struct case_result *now,
+				      const struct case_result *before)
 {
 	for (size_t i = 0; i < now->parameter_count; i++) {
 		const struct case_parameter *p = &now->parameters[i];
@@ -291,10 +290,10 @@ static char *judge_baseline_misfit(const struct judge_input *input, const struct
 		reason = xasprintf("the baseline was measured on '%.60s', but this run on '%.60s'",
 				   before->device->name, now->device->name);
 	if (!reason)
-		reason = judge_baseline_fits_other_parameter(now->first, before->first);
+		reason = judge_baseline_parameter(now->first, before->first);
 	for (size_t k = 0; k < input->baseline_count && input->count && !reason; k++)
-		reason = judge_baseline_fits_other_setting(&input->results[0], &input->baseline[k],
-							   now->first);
+		reason =
+			judge_baseline_setting(&input->results[0], &input->baseline[k], now->first);
 	return reason;
 }
 
@@ -332,7 +331,7 @@ static bool judge_resolve_baseline(const struct judging *j, const struct bound *
 }
 
 /* Facts that qualify a violation: noise, throttling. */
-static char *judge_verdict_circumstances(const struct subject *s, const char *metric)
+static char *judge_circumstances(const struct subject *s, const char *metric)
 {
 	const struct metric_value *m = case_metric(s->first, metric);
 	const struct series *series = m && m->series ? case_series(s->first, m->series) : NULL;
@@ -402,7 +401,7 @@ static void judge_value(const struct judging *j, size_t i, struct verdict_check 
 	if (o->no_interval)
 		reason = xasprintf("%zu samples are too few for an interval", o->samples);
 	else if (verdict != VERDICT_PASS)
-		reason = judge_verdict_circumstances(j->subjects[i], check->metric);
+		reason = judge_circumstances(j->subjects[i], check->metric);
 	judge_check_decide(check, j->limit, verdict, reason ? "%s" : NULL, reason);
 	free(reason);
 	/* Without a data sheet, a bound on a GPU rests on what the driver reports. */

@@ -195,7 +195,7 @@ void judge_limits_release(struct limits *limits)
 	memset(limits, 0, sizeof(*limits));
 }
 
-static bool judge_limits_word_matches(const struct condition *condition, const char *text)
+static bool judge_limits_names(const struct condition *condition, const char *text)
 {
 	for (size_t i = 0; i < condition->word_count; i++)
 		if (strcmp(condition->words[i], text) == 0)
@@ -221,12 +221,12 @@ bool judge_limits_condition_is_about(const struct condition *condition, const ch
 /* "cuda:0" matches that device on every node, "n1/cuda:0" only the one of n1. */
 static bool judge_limits_id_matches(const struct condition *condition, const char *id)
 {
-	return judge_limits_word_matches(condition, id) ||
-	       judge_limits_word_matches(condition, device_id_on_node(id));
+	return judge_limits_names(condition, id) ||
+	       judge_limits_names(condition, device_id_on_node(id));
 }
 
 /* "n01*"; no pattern matches a case of a single-node run. */
-static bool judge_limits_node_matches(const struct condition *condition, const char *node)
+static bool judge_limits_name_node(const struct condition *condition, const char *node)
 {
 	for (size_t i = 0; *node && i < condition->word_count; i++)
 		if (fnmatch(condition->words[i], node, 0) == 0)
@@ -237,12 +237,12 @@ static bool judge_limits_node_matches(const struct condition *condition, const c
 /* True if the case ran on that node, alone or with others. */
 static bool judge_limits_is_on_node(const struct condition *condition, const struct case_result *c)
 {
-	bool matches = c->node && *c->node && judge_limits_node_matches(condition, c->node);
+	bool matches = c->node && *c->node && judge_limits_name_node(condition, c->node);
 
 	for (size_t i = 0; i < c->device_count && !matches && !(c->node && *c->node); i++) {
 		char *node = xstrndup(c->devices[i], device_node_length(c->devices[i]));
 
-		matches = judge_limits_node_matches(condition, node);
+		matches = judge_limits_name_node(condition, node);
 		free(node);
 	}
 	return matches;
@@ -273,27 +273,27 @@ static bool judge_limits_parameter_matches(const struct condition *condition,
 	if (!p) {
 		const char *path = judge_limits_path(condition, c);
 
-		return path && judge_limits_word_matches(condition, path);
+		return path && judge_limits_names(condition, path);
 	}
 	if (condition->test == CONDITION_AT_LEAST)
 		return p->number >= condition->number;
 	if (condition->test == CONDITION_AT_MOST)
 		return p->number <= condition->number;
-	return judge_limits_word_matches(condition, p->text);
+	return judge_limits_names(condition, p->text);
 }
 
-static bool judge_limits_condition_admits(const struct condition *condition,
-					  const struct device_info *device)
+static bool judge_limits_condition_fits(const struct condition *condition,
+					const struct device_info *device)
 {
 	if (strcmp(condition->name, "model") == 0)
 		return judge_limits_condition_is_about(condition, device->name);
 	if (strcmp(condition->name, "device") == 0)
 		return judge_limits_id_matches(condition, device->id);
 	if (strcmp(condition->name, "backend") == 0)
-		return judge_limits_word_matches(condition, device->backend);
+		return judge_limits_names(condition, device->backend);
 	if (strcmp(condition->name, "node") == 0) {
 		char *node = xstrndup(device->id, device_node_length(device->id));
-		bool matches = *node && judge_limits_node_matches(condition, node);
+		bool matches = *node && judge_limits_name_node(condition, node);
 
 		free(node);
 		return matches;
@@ -304,7 +304,7 @@ static bool judge_limits_condition_admits(const struct condition *condition,
 bool judge_limits_admits(const struct limit *limit, const struct device_info *device)
 {
 	for (size_t i = 0; i < limit->condition_count; i++)
-		if (!judge_limits_condition_admits(&limit->conditions[i], device))
+		if (!judge_limits_condition_fits(&limit->conditions[i], device))
 			return false;
 	return true;
 }
@@ -333,7 +333,7 @@ static bool judge_limits_condition_holds(const struct condition *condition,
 		/* "cuda" of "cuda:0" */
 		const char *id = device_id_on_node(c->device ? c->device : "");
 		char *backend = xstrndup(id, strcspn(id, ":"));
-		bool matches = judge_limits_word_matches(condition, backend);
+		bool matches = judge_limits_names(condition, backend);
 
 		free(backend);
 		return matches;
@@ -341,7 +341,7 @@ static bool judge_limits_condition_holds(const struct condition *condition,
 	if (strcmp(condition->name, "node") == 0)
 		return judge_limits_is_on_node(condition, c);
 	if (strcmp(condition->name, "label") == 0)
-		return judge_limits_word_matches(condition, c->label);
+		return judge_limits_names(condition, c->label);
 	return false;
 }
 
@@ -385,9 +385,9 @@ const char *judge_limits_missed_path(const struct limit *limit, const struct cas
 #define LARGE_SHAPE 2048
 
 /* False: reported. */
-static bool judge_limits_bound_makes_sense(const struct limit *limit, const struct bound *bound,
-					   const char *key, const struct case_result *c,
-					   const struct device_info *device, struct text *errors)
+static bool judge_limits_bound_fits(const struct limit *limit, const struct bound *bound,
+				    const char *key, const struct case_result *c,
+				    const struct device_info *device, struct text *errors)
 {
 	const struct case_parameter *size = case_parameter(c, PARAMETER_SIZE);
 	struct spec_peak peak;
@@ -432,7 +432,7 @@ static bool judge_limits_makes_sense(const struct limit *limit, const struct bou
 		const struct device_info *device = result_device(result, c->device);
 
 		if (device && judge_limits_selects(limit, c, device->name) &&
-		    !judge_limits_bound_makes_sense(limit, bound, key, c, device, errors))
+		    !judge_limits_bound_fits(limit, bound, key, c, device, errors))
 			return false;
 	}
 	return true;

@@ -49,7 +49,7 @@ struct standing {
  * four terms: within 1 % from 6 degrees of freedom on for x up to 3. With fewer, nothing is
  * rejected.
  */
-static double population_standing_student_deviate(double x, double dof)
+static double population_standing_deviate(double x, double dof)
 {
 	double x2 = x * x;
 	double g1 = x * (x2 + 1) / 4;
@@ -61,15 +61,15 @@ static double population_standing_student_deviate(double x, double dof)
 }
 
 /* `variance`: of the predicted value, in units of the variance of one GPU. */
-static double population_standing_allowed_deficit(const struct standing *s, double variance,
-						  const struct limit *limit)
+static double population_standing_allowed(const struct standing *s, double variance,
+					  const struct limit *limit)
 {
 	double margin = -log(1 - limit->population), n = (double)s->sample.count;
 
 	if (s->sample.cards < FEWEST_TO_SPREAD || s->sample.count < 2)
 		return margin;
-	return fmax(margin, population_standing_student_deviate(limit->sigmas, n - 1) *
-				    s->deviation * sqrt(variance + 1 / n));
+	return fmax(margin, population_standing_deviate(limit->sigmas, n - 1) * s->deviation *
+				    sqrt(variance + 1 / n));
 }
 
 /* Fills all members except `sample`, which is set. `value` is a logarithm. */
@@ -87,7 +87,7 @@ static void population_standing_find(struct standing *s, double value, double ha
 	s->deviation = n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
 	s->deficit = s->center - value;
 	s->half = half;
-	s->allowed = population_standing_allowed_deficit(s, 1, limit);
+	s->allowed = population_standing_allowed(s, 1, limit);
 }
 
 /* FAIL: worse than allowed. WARN: the same, with too few references. */
@@ -224,8 +224,8 @@ static void population_standing_judge_case(struct population_comparing *c, size_
  * The same case on another device of that model. A case with two devices measures a link and is
  * left out.
  */
-static bool population_standing_comparing_same_case(const struct population_comparing *c,
-						    size_t first, size_t i)
+static bool population_standing_same_case(const struct population_comparing *c, size_t first,
+					  size_t i)
 {
 	const struct subject *a = c->j->subjects[first], *b = c->j->subjects[i];
 
@@ -246,7 +246,7 @@ static char *population_standing_members_of(const struct population_comparing *c
 		/* Cases come node by node. */
 		if (!outliers_subjects_on_one_node(c->j->subjects[first], c->j->subjects[i]))
 			break;
-		if (!population_standing_comparing_same_case(c, first, i))
+		if (!population_standing_same_case(c, first, i))
 			continue;
 		c->cases[i].counted = true;
 		text_addf(&devices, "%s%s", *count ? "," : "", c->j->subjects[i]->first->device);
@@ -278,8 +278,8 @@ static void population_standing_judge_node_of(struct population_comparing *c, si
 	node = c->cases[first].standing;
 	node.deficit = deficit;
 	node.half = half;
-	node.allowed = population_standing_allowed_deficit(&node, MEDIAN_VARIANCE / (double)count,
-							   j->limit);
+	node.allowed =
+		population_standing_allowed(&node, MEDIAN_VARIANCE / (double)count, j->limit);
 	check = judge_judging_add(j, first, LIKE_POPULATION);
 	run_findings_set(&check->case_id, check->point);
 	run_findings_set(&check->devices, devices);
@@ -311,7 +311,7 @@ void population_standing_judge(const struct judging *j)
 	}
 	for (size_t i = 0; i < j->count; i++)
 		if (c.cases[i].known && !c.cases[i].counted &&
-		    population_standing_comparing_same_case(&c, i, i))
+		    population_standing_same_case(&c, i, i))
 			population_standing_judge_node_of(&c, i);
 	if (!known && j->count)
 		text_addf(j->without_population, "%s%s", j->without_population->length ? ", " : "",

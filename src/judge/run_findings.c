@@ -151,7 +151,7 @@ struct gap {
 	const struct case_result *c, *before; /* before is NULL if there is none */
 };
 
-static int run_findings_fault_counters_by_start(const void *a, const void *b)
+static int run_findings_by_start(const void *a, const void *b)
 {
 	const struct case_result *p = ((const struct gap *)a)->c, *q = ((const struct gap *)b)->c;
 
@@ -160,11 +160,11 @@ static int run_findings_fault_counters_by_start(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
-static int run_findings_fault_counters_by_device(const void *a, const void *b)
+static int run_findings_by_device(const void *a, const void *b)
 {
 	int order = strcmp(((const struct gap *)a)->c->device, ((const struct gap *)b)->c->device);
 
-	return order ? order : run_findings_fault_counters_by_start(a, b);
+	return order ? order : run_findings_by_start(a, b);
 }
 
 /*
@@ -181,11 +181,11 @@ static void run_findings_gaps(const struct result *result, struct verdicts *verd
 	for (size_t i = 0; i < result->case_count; i++)
 		if (result->cases[i].device)
 			gaps[count++].c = &result->cases[i];
-	qsort(gaps, count, sizeof(*gaps), run_findings_fault_counters_by_device);
+	qsort(gaps, count, sizeof(*gaps), run_findings_by_device);
 	for (size_t i = 1; i < count; i++)
 		if (strcmp(gaps[i - 1].c->device, gaps[i].c->device) == 0)
 			gaps[i].before = gaps[i - 1].c;
-	qsort(gaps, count, sizeof(*gaps), run_findings_fault_counters_by_start);
+	qsort(gaps, count, sizeof(*gaps), run_findings_by_start);
 	for (size_t i = 0; i < count; i++)
 		if (gaps[i].before)
 			run_findings_readings(result, gaps[i].c, &gaps[i].before->after,
@@ -406,7 +406,7 @@ void judge_run_findings(const struct judge_input *input, struct verdicts *verdic
 	}
 }
 
-static bool run_findings_case_has_error_check(const struct verdicts *verdicts, const char *case_id)
+static bool run_findings_has_error(const struct verdicts *verdicts, const char *case_id)
 {
 	for (size_t i = 0; i < verdicts->count; i++)
 		if (verdicts->checks[i].verdict == VERDICT_ERROR &&
@@ -425,7 +425,7 @@ static void run_findings_unverified(const struct result *result, struct verdicts
 		const struct case_result *c = &result->cases[i];
 
 		if (c->status != CASE_OK || result_outcome_case_is_verified(c) ||
-		    run_findings_case_has_error_check(verdicts, c->id))
+		    run_findings_has_error(verdicts, c->id))
 			continue;
 		first = first ? first : c;
 		count++;
@@ -479,8 +479,7 @@ void run_findings_errors(const struct judge_input *input, struct verdicts *verdi
 		for (size_t i = 0; i < result->case_count; i++) {
 			const struct case_result *c = &result->cases[i];
 
-			if (c->status == CASE_ERROR &&
-			    !run_findings_case_has_error_check(verdicts, c->id))
+			if (c->status == CASE_ERROR && !run_findings_has_error(verdicts, c->id))
 				run_findings_add(verdicts, result, c, run_findings_known_device(c),
 						 ASPECT_NONE, VERDICT_ERROR, CAUSE_NONE,
 						 "the case ended in an error: %s", c->reason);

@@ -40,8 +40,8 @@ static int judge_suspects_by_name(const void *a, const void *b)
 		      ((const struct node_look *)b)->node->name);
 }
 
-static struct node_look *judge_suspects_node_look_find(struct node_look *looks, size_t count,
-						       const char *name, size_t length)
+static struct node_look *judge_suspects_find(struct node_look *looks, size_t count,
+					     const char *name, size_t length)
 {
 	size_t low = 0, high = count;
 
@@ -62,7 +62,7 @@ static struct node_look *judge_suspects_node_look_find(struct node_look *looks, 
 }
 
 /* True for cases of suites that measure one point over rounds of pairs. */
-static bool judge_suspects_is_of_round(const struct result *result, const struct case_result *c)
+static bool judge_suspects_of_round(const struct result *result, const struct case_result *c)
 {
 	const struct presentation *p = result_presentation(result, c->suite);
 	const struct role_row *round = p ? presentation_role(p, ROLE_ROUND, NULL) : NULL;
@@ -70,7 +70,7 @@ static bool judge_suspects_is_of_round(const struct result *result, const struct
 	return c->status == CASE_OK && round && case_parameter(c, round->name);
 }
 
-static struct node_look *judge_suspects_node_looks_make(const struct result *result)
+static struct node_look *judge_suspects_make(const struct result *result)
 {
 	size_t count = result->node_count;
 	struct node_look *looks = xcalloc(count + 1, sizeof(*looks));
@@ -82,8 +82,7 @@ static struct node_look *judge_suspects_node_looks_make(const struct result *res
 		const struct finding *f = &result->postflight[i];
 		struct node_look *look =
 			strcmp(f->topic, FINDING_NODE) == 0
-				? judge_suspects_node_look_find(looks, count, f->node,
-								strlen(f->node))
+				? judge_suspects_find(looks, count, f->node, strlen(f->node))
 				: NULL;
 
 		if (look && f->severity == SEVERITY_WARNING)
@@ -96,11 +95,10 @@ static struct node_look *judge_suspects_node_looks_make(const struct result *res
 	for (size_t i = 0; i < result->case_count; i++) {
 		const struct case_result *c = &result->cases[i];
 
-		for (size_t d = 0; d < c->device_count && judge_suspects_is_of_round(result, c);
-		     d++) {
+		for (size_t d = 0; d < c->device_count && judge_suspects_of_round(result, c); d++) {
 			struct node_look *look =
-				judge_suspects_node_look_find(looks, count, c->devices[d],
-							      device_node_length(c->devices[d]));
+				judge_suspects_find(looks, count, c->devices[d],
+						    device_node_length(c->devices[d]));
 
 			if (look &&
 			    (!d || !device_ids_share_node(c->devices[d], c->devices[d - 1])))
@@ -161,10 +159,9 @@ static void judge_suspects_link(const struct result *result, const struct limit 
 				struct verdicts *verdicts)
 {
 	const struct node_look *a =
-		judge_suspects_node_look_find(looks, result->node_count, f->node, strlen(f->node));
-	const struct node_look *b =
-		judge_suspects_node_look_find(looks, result->node_count, f->other_node,
-					      strlen(f->other_node));
+		judge_suspects_find(looks, result->node_count, f->node, strlen(f->node));
+	const struct node_look *b = judge_suspects_find(looks, result->node_count, f->other_node,
+							strlen(f->other_node));
 	struct verdict_check *check;
 	char *of_a, *of_b;
 
@@ -255,7 +252,7 @@ static void judge_suspects_compare_rail(const struct result *result, const struc
  * A limit that requires a bandwidth of pairs, and so judges the link of two nodes; one on their
  * latency does not. NULL: none.
  */
-static const struct limit *judge_suspects_limit_of_link(const struct judge_input *input)
+static const struct limit *judge_suspects_link_limit(const struct judge_input *input)
 {
 	const struct result *result = &input->results[0];
 
@@ -263,7 +260,7 @@ static const struct limit *judge_suspects_limit_of_link(const struct judge_input
 		const struct limit *limit = &input->limits->items[k];
 
 		for (size_t i = 0; i < result->case_count && limit->min.kind; i++)
-			if (judge_suspects_is_of_round(result, &result->cases[i]) &&
+			if (judge_suspects_of_round(result, &result->cases[i]) &&
 			    judge_limits_selects(limit, &result->cases[i], "") &&
 			    aspect_of(limit->suite->aspects, limit->metric->name,
 				      &result->cases[i]) == ASPECT_LINK)
@@ -277,13 +274,13 @@ static void judge_suspects_two_nodes(const struct judge_input *input, const stru
 				     const struct node_look *looks, struct verdicts *verdicts)
 {
 	const struct result *result = &input->results[0];
-	const struct limit *of_link = judge_suspects_limit_of_link(input);
+	const struct limit *of_link = judge_suspects_link_limit(input);
 	struct rail_look worst = { .ratio = (double)NAN };
 	struct text devices = TEXT_EMPTY;
 	struct verdict_check *check;
 
 	for (size_t i = 0; i < result->case_count; i++)
-		if (judge_suspects_is_of_round(result, &result->cases[i]))
+		if (judge_suspects_of_round(result, &result->cases[i]))
 			judge_suspects_compare_rail(result, &result->cases[i], &worst);
 	for (size_t i = 0; i < result->node_count; i++)
 		if (looks[i].pairs) {
@@ -332,7 +329,7 @@ void judge_suspects(const struct judge_input *input, const struct limit *limit,
 					   "this value exists only in multi-node runs");
 		return;
 	}
-	looks = judge_suspects_node_looks_make(result);
+	looks = judge_suspects_make(result);
 	for (size_t i = 0; i < result->node_count; i++)
 		compared += looks[i].pairs > 0;
 	for (size_t i = 0; i < result->node_count; i++)

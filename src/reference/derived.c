@@ -35,7 +35,7 @@ static const struct rate rates[] = {
 };
 
 /* Rate of one multiprocessor per clock; 0: unknown. */
-static double reference_derived_rate_for(const struct device_info *device, const char *key)
+static double reference_derived_rate(const struct device_info *device, const char *key)
 {
 	static const struct {
 		const char *key;
@@ -141,7 +141,7 @@ bool reference_derived_figure(const struct device_info *device, const char *key,
 			text_add(words, "size of device memory");
 		return *value > 0;
 	}
-	rate = reference_derived_rate_for(device, key);
+	rate = reference_derived_rate(device, key);
 	*value = device->multiprocessors * device->clock_hz * rate;
 	if (words)
 		text_addf(words,

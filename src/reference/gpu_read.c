@@ -108,8 +108,7 @@ struct gpu_reading {
 	size_t header; /* line of the section header */
 };
 
-static void gpu_read_report_problem(struct gpu_reading *r, size_t line, const char *format,
-				    const char *what)
+static void gpu_read_fail(struct gpu_reading *r, size_t line, const char *format, const char *what)
 {
 	struct text message = TEXT_EMPTY;
 
@@ -124,7 +123,7 @@ static void gpu_read_begin_published(struct gpu_reading *r, size_t line, const c
 
 	for (size_t i = 0; i < gpu->published_count; i++)
 		if (strcmp(gpu->published[i].name, name) == 0)
-			gpu_read_report_problem(r, line, "[published %s] is repeated", name);
+			gpu_read_fail(r, line, "[published %s] is repeated", name);
 	ARRAY_GROW(gpu->published, gpu->published_count, gpu->published_capacity);
 	gpu->published[gpu->published_count++] = (struct published){ .name = xstrdup(name),
 								     .value = NAN,
@@ -146,11 +145,11 @@ static void gpu_read_check_published(struct gpu_reading *r)
 		return;
 	p = &r->gpu->published[r->gpu->published_count - 1];
 	if (!p->quantity)
-		gpu_read_report_problem(r, r->header, "[published %s] has no quantity", p->name);
+		gpu_read_fail(r, r->header, "[published %s] has no quantity", p->name);
 	if (!isfinite(p->value))
-		gpu_read_report_problem(r, r->header, "[published %s] has no value", p->name);
+		gpu_read_fail(r, r->header, "[published %s] has no value", p->name);
 	if (!*p->source)
-		gpu_read_report_problem(r, r->header, "[published %s] has no source", p->name);
+		gpu_read_fail(r, r->header, "[published %s] has no source", p->name);
 }
 
 static void gpu_read_on_section(void *context, size_t line, const char *name)
@@ -173,7 +172,7 @@ static void gpu_read_on_section(void *context, size_t line, const char *name)
 		gpu_read_begin_published(r, line, name + strlen(PUBLISHED));
 	}
 	if (r->section == SECTION_NONE)
-		gpu_read_report_problem(r, line, "unknown section [%.60s]", name);
+		gpu_read_fail(r, line, "unknown section [%.60s]", name);
 }
 
 static void gpu_read_set_text(char **member, const char *value)
@@ -198,7 +197,7 @@ static void gpu_read_on_gpu(struct gpu_reading *r, size_t line, const char *key,
 			return;
 		}
 	}
-	gpu_read_report_problem(r, line, "unknown key '%.60s' in [gpu]", key);
+	gpu_read_fail(r, line, "unknown key '%.60s' in [gpu]", key);
 }
 
 static void gpu_read_on_sheet(struct gpu_reading *r, size_t line, const char *name,
@@ -215,11 +214,11 @@ static void gpu_read_on_sheet(struct gpu_reading *r, size_t line, const char *na
 		if (strcmp(keys[i].name, name) == 0)
 			key = keys[i];
 	if (!key.name) {
-		gpu_read_report_problem(r, line, "unknown key '%.60s'", name);
+		gpu_read_fail(r, line, "unknown key '%.60s'", name);
 		return;
 	}
 	if (gpu_entry(gpu, name)) {
-		gpu_read_report_problem(r, line, "'%.60s' is repeated", name);
+		gpu_read_fail(r, line, "'%.60s' is repeated", name);
 		return;
 	}
 	if (key.unit && gpu_read_sheet_parse(text, key.unit, &value, r->err) != STATUS_OK) {
@@ -242,9 +241,8 @@ static void gpu_read_parse_value(struct gpu_reading *r, size_t line, struct publ
 	char *first = dots ? xstrndup(text, (size_t)(dots - text)) : xstrdup(text);
 
 	if (!p->quantity) {
-		gpu_read_report_problem(r, line,
-					"quantity must come before value in [published %s]",
-					p->name);
+		gpu_read_fail(r, line, "quantity must come before value in [published %s]",
+			      p->name);
 	} else if (units_parse_quantity(first, p->quantity->unit, &p->value, r->err) != STATUS_OK ||
 		   (dots && units_parse_quantity(dots + strlen(" .. "), p->quantity->unit, &p->high,
 						 r->err) != STATUS_OK)) {
@@ -264,7 +262,7 @@ static void gpu_read_on_published(struct gpu_reading *r, size_t line, const char
 	if (strcmp(key, "quantity") == 0) {
 		p->quantity = quantity_find(value);
 		if (!p->quantity)
-			gpu_read_report_problem(r, line, "unknown quantity '%.60s'", value);
+			gpu_read_fail(r, line, "unknown quantity '%.60s'", value);
 	} else if (strcmp(key, "value") == 0) {
 		gpu_read_parse_value(r, line, p, value);
 	} else if (strcmp(key, "devices") == 0) {
@@ -273,21 +271,21 @@ static void gpu_read_on_published(struct gpu_reading *r, size_t line, const char
 		if (units_parse_integer(value, &devices, r->err) != STATUS_OK)
 			error_prefix(r->err, "%s:%zu: devices", r->gpu->file->name, line);
 		else if (devices < 1 || devices > 100000)
-			gpu_read_report_problem(r, line,
-						"devices = %s is not a number from 1 to 100000",
-						value);
+			gpu_read_fail(r, line, "devices = %s is not a number from 1 to 100000",
+				      value);
 		else
 			p->devices = (int)devices;
-	} else if (strcmp(key, "workload") == 0) {
-		gpu_read_set_text(&p->workload, value);
-	} else if (strcmp(key, "conditions") == 0) {
-		gpu_read_set_text(&p->conditions, value);
-	} else if (strcmp(key, "source") == 0) {
-		gpu_read_set_text(&p->source, value);
-	} else if (strcmp(key, "above_peak") == 0) {
-		gpu_read_set_text(&p->above_peak, value);
 	} else {
-		gpu_read_report_problem(r, line, "unknown key '%.60s' in [published]", key);
+		char **text = strcmp(key, "workload") == 0     ? &p->workload
+			      : strcmp(key, "conditions") == 0 ? &p->conditions
+			      : strcmp(key, "source") == 0     ? &p->source
+			      : strcmp(key, "above_peak") == 0 ? &p->above_peak
+							       : NULL;
+
+		if (text)
+			gpu_read_set_text(text, value);
+		else
+			gpu_read_fail(r, line, "unknown key '%.60s' in [published]", key);
 	}
 }
 
@@ -305,7 +303,7 @@ static void gpu_read_on_entry(void *context, size_t line, const char *key, const
 
 static void gpu_read_on_problem(void *context, size_t line, const char *message)
 {
-	gpu_read_report_problem(context, line, "%s", message);
+	gpu_read_fail(context, line, "%s", message);
 }
 
 enum status gpu_read(struct gpu *gpu, const struct embedded_file *file, struct error *err)
@@ -326,7 +324,7 @@ enum status gpu_read(struct gpu *gpu, const struct embedded_file *file, struct e
 	ini_read((const char *)file->data, file->size, &sink);
 	gpu_read_check_published(&r);
 	if (!*gpu->name || !*gpu->label || !*gpu->match)
-		gpu_read_report_problem(&r, 1, "[gpu] needs name, label and %s", "match");
+		gpu_read_fail(&r, 1, "[gpu] needs name, label and %s", "match");
 	if (err->status != STATUS_OK)
 		gpu_read_release(gpu);
 	return err->status;

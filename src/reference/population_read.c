@@ -36,7 +36,7 @@ struct population_reading {
 };
 
 __attribute__((format(printf, 3, 4))) static void
-population_read_report_problem(struct population_reading *r, size_t line, const char *format, ...)
+population_read_fail(struct population_reading *r, size_t line, const char *format, ...)
 {
 	char message[600];
 	va_list ap;
@@ -79,22 +79,22 @@ static bool population_read_begin_values(struct population_reading *r, size_t li
 	if (r->figure)
 		return true;
 	if (!h->point || !h->metric || !h->unit)
-		population_read_report_problem(
+		population_read_fail(
 			r, line, "case, metric and unit must come before the values of a [figure]");
 	else if (strcmp(h->unit, "B/s") != 0 && strcmp(h->unit, "FLOP/s") != 0)
-		population_read_report_problem(r, line,
-					       "unit = %.30s is not allowed; a population contains "
-					       "only "
-					       "rates, in B/s or FLOP/s",
-					       h->unit);
+		population_read_fail(r, line,
+				     "unit = %.30s is not allowed; a population contains "
+				     "only "
+				     "rates, in B/s or FLOP/s",
+				     h->unit);
 	else
 		r->figure = population_enter_figure(r->p, h->point, h->preheat ? h->preheat : "",
 						    h->metric, h->unit);
 	if (r->figure && strcmp(r->figure->unit, h->unit) != 0) {
-		population_read_report_problem(r, line,
-					       "%.60s of %.60s has another unit (%s) in an earlier "
-					       "[figure]",
-					       h->metric, h->point, r->figure->unit);
+		population_read_fail(r, line,
+				     "%.60s of %.60s has another unit (%s) in an earlier "
+				     "[figure]",
+				     h->metric, h->point, r->figure->unit);
 		r->figure = NULL;
 	}
 	return r->figure != NULL;
@@ -107,12 +107,12 @@ static double population_read_value_of_file(struct population_reading *r, size_t
 	double value = NAN;
 
 	if (units_parse_quantity(text, r->heading.unit, &value, &err) != STATUS_OK)
-		population_read_report_problem(r, line, "%.100s: %s", key, err.message);
+		population_read_fail(r, line, "%.100s: %s", key, err.message);
 	else if (!(value >= LEAST_RATE && value <= MOST_RATE))
-		population_read_report_problem(r, line,
-					       "%.100s = %.60s is not a rate of 1 to 1e18 "
-					       "%s",
-					       key, text, r->heading.unit);
+		population_read_fail(r, line,
+				     "%.100s = %.60s is not a rate of 1 to 1e18 "
+				     "%s",
+				     key, text, r->heading.unit);
 	else
 		return value;
 	return NAN;
@@ -130,8 +130,9 @@ static bool population_read_cards_are_known(struct population_reading *r, size_t
 		bool known = population_card(r->p, id) != NULL;
 
 		if (!known)
-			population_read_report_problem(
-				r, line, "the section [card %.60s] must come before this line", id);
+			population_read_fail(r, line,
+					     "the section [card %.60s] must come before this line",
+					     id);
 		free(id);
 		if (!known)
 			return false;
@@ -139,8 +140,7 @@ static bool population_read_cards_are_known(struct population_reading *r, size_t
 	}
 	if (count <= POPULATION_MOST_DEVICES)
 		return true;
-	population_read_report_problem(r, line, "%.100s: a value must belong to one GPU or to two",
-				       cards);
+	population_read_fail(r, line, "%.100s: a value must belong to one GPU or to two", cards);
 	return false;
 }
 
@@ -176,12 +176,12 @@ static void population_read_finish_section(struct population_reading *r)
 	if (r->section == SECTION_CARD) {
 		card = population_card(r->p, r->id);
 		if (!*card->model || !*card->measured)
-			population_read_report_problem(r, r->header,
-						       "[card %.60s] needs the keys model and "
-						       "measured",
-						       r->id);
+			population_read_fail(r, r->header,
+					     "[card %.60s] needs the keys model and "
+					     "measured",
+					     r->id);
 	} else if (r->section == SECTION_FIGURE && !r->figure) {
-		population_read_report_problem(r, r->header, "the [figure] has no values");
+		population_read_fail(r, r->header, "the [figure] has no values");
 	} else if (r->section == SECTION_FIGURE) {
 		const struct population_figure *f = r->figure;
 		const struct population_value **sorted = xcalloc(f->count + 1, sizeof(*sorted));
@@ -192,11 +192,11 @@ static void population_read_finish_section(struct population_reading *r)
 		qsort(sorted, f->count, sizeof(*sorted), population_read_by_cards);
 		for (size_t k = 1; k < f->count; k++)
 			if (strcmp(sorted[k - 1]->cards, sorted[k]->cards) == 0)
-				population_read_report_problem(r, sorted[k]->line,
-							       "%.100s is repeated; each GPU must "
-							       "have "
-							       "one value",
-							       sorted[k]->cards);
+				population_read_fail(r, sorted[k]->line,
+						     "%.100s is repeated; each GPU must "
+						     "have "
+						     "one value",
+						     sorted[k]->cards);
 		free(sorted);
 	}
 }
@@ -208,10 +208,10 @@ static void population_read_begin_card(struct population_reading *r, size_t line
 
 	population_read_set_text(&r->id, id);
 	if (!population_id_fits(id) || (there && text_starts_with(there->place, r->name))) {
-		population_read_report_problem(r, line,
-					       there ? "[card %.60s] is repeated"
-						     : "'%.60s' is not a valid GPU name",
-					       id);
+		population_read_fail(r, line,
+				     there ? "[card %.60s] is repeated"
+					   : "'%.60s' is not a valid GPU name",
+				     id);
 		r->section = SECTION_NONE;
 		return;
 	}
@@ -244,10 +244,10 @@ static void population_read_on_section(void *context, size_t line, const char *n
 	if (r->section == SECTION_CARD)
 		population_read_begin_card(r, line, name + strlen("card "));
 	else if (r->section == SECTION_NONE)
-		population_read_report_problem(r, line,
-					       "unknown section [%.60s]; sections: [population], "
-					       "[card ID] and [figure NAME]",
-					       name);
+		population_read_fail(r, line,
+				     "unknown section [%.60s]; sections: [population], "
+				     "[card ID] and [figure NAME]",
+				     name);
 }
 
 static void population_read_on_card(struct population_reading *r, size_t line, const char *key,
@@ -264,20 +264,21 @@ static void population_read_on_card(struct population_reading *r, size_t line, c
 	else if (strcmp(key, "measured") == 0 && population_read_is_day(value))
 		population_read_set_text(&card->measured, value);
 	else if (strcmp(key, "measured") == 0)
-		population_read_report_problem(
-			r, line, "measured = %.60s is not a date; write it as 2026-11-20", value);
+		population_read_fail(r, line,
+				     "measured = %.60s is not a date; write it as 2026-11-20",
+				     value);
 	else if (strcmp(key, "launches") != 0)
-		population_read_report_problem(r, line,
-					       "unknown key '%.60s' in [card]; keys: model, "
-					       "measured, "
-					       "driver, launches",
-					       key);
+		population_read_fail(r, line,
+				     "unknown key '%.60s' in [card]; keys: model, "
+				     "measured, "
+				     "driver, launches",
+				     key);
 	else if (units_parse_integer(value, &launches, &err) != STATUS_OK || launches < 1 ||
 		 launches > 1000000)
-		population_read_report_problem(r, line,
-					       "launches = %.60s is not a number from 1 to "
-					       "1000000",
-					       value);
+		population_read_fail(r, line,
+				     "launches = %.60s is not a number from 1 to "
+				     "1000000",
+				     value);
 	else
 		card->launches = (size_t)launches;
 }
@@ -298,8 +299,7 @@ static void population_read_on_figure(struct population_reading *r, size_t line,
 		if (strcmp(members[i].key, key) != 0)
 			continue;
 		if (r->figure)
-			population_read_report_problem(r, line, "%s must come before the values",
-						       key);
+			population_read_fail(r, line, "%s must come before the values", key);
 		else
 			population_read_set_text(members[i].member,
 						 members[i].member == &h->metric
@@ -318,20 +318,20 @@ static void population_read_on_entry(void *context, size_t line, const char *key
 	if (r->err->status != STATUS_OK)
 		return;
 	if (!*value)
-		population_read_report_problem(r, line, "%.60s: missing value", key);
+		population_read_fail(r, line, "%.60s: missing value", key);
 	else if (!population_text_fits(value))
-		population_read_report_problem(r, line,
-					       "%.60s: '%.60s' is too long or has several lines; "
-					       "write "
-					       "one line of at most 180 bytes",
-					       key, value);
+		population_read_fail(r, line,
+				     "%.60s: '%.60s' is too long or has several lines; "
+				     "write "
+				     "one line of at most 180 bytes",
+				     key, value);
 	else if (r->section == SECTION_POPULATION) {
 		if (strcmp(key, "shipped") != 0)
-			population_read_report_problem(
-				r, line, "unknown key '%.60s' in [population]; keys: shipped", key);
+			population_read_fail(r, line,
+					     "unknown key '%.60s' in [population]; keys: shipped",
+					     key);
 		else if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-			population_read_report_problem(r, line, "shipped = %.60s is not yes or no",
-						       value);
+			population_read_fail(r, line, "shipped = %.60s is not yes or no", value);
 		else
 			r->p->without_shipped = strcmp(value, "no") == 0;
 	} else if (r->section == SECTION_CARD)
@@ -339,13 +339,12 @@ static void population_read_on_entry(void *context, size_t line, const char *key
 	else if (r->section != SECTION_NONE)
 		population_read_on_figure(r, line, key, value);
 	else
-		population_read_report_problem(r, line, "'%.60s' comes before the first section",
-					       key);
+		population_read_fail(r, line, "'%.60s' comes before the first section", key);
 }
 
 static void population_read_on_problem(void *context, size_t line, const char *message)
 {
-	population_read_report_problem(context, line, "%s", message);
+	population_read_fail(context, line, "%s", message);
 }
 
 enum status population_read(struct population *p, const char *name, const char *text, size_t length,

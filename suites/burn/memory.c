@@ -53,7 +53,7 @@ uint64_t burn_memory_bytes(const struct section *section, const struct device_in
 	return share < (double)most ? (uint64_t)share : most;
 }
 
-static struct pattern burn_memory_pattern_of(const struct burn *b, uint64_t sweep)
+static struct pattern burn_memory_pattern(const struct burn *b, uint64_t sweep)
 {
 	uint64_t step = sweep % SWEEPS_OF_A_PASS, pass = sweep / SWEEPS_OF_A_PASS;
 	struct pattern p = { .inverted = step % 2 ? UINT64_MAX : 0 };
@@ -68,7 +68,7 @@ static struct pattern burn_memory_pattern_of(const struct burn *b, uint64_t swee
 	return p;
 }
 
-static const char *burn_memory_name_pattern(uint64_t sweep, char *out, size_t size)
+static const char *burn_memory_name(uint64_t sweep, char *out, size_t size)
 {
 	uint64_t step = sweep % SWEEPS_OF_A_PASS;
 	const char *inverted = step % 2 ? ", inverted" : "";
@@ -129,8 +129,8 @@ static enum status burn_memory_sweep(struct burn *b, const struct tested_memory 
 						   .out = b->record.buffer.memory };
 
 		if (number > 0)
-			a.expected = burn_memory_pattern_of(b, number - 1);
-		a.next = burn_memory_pattern_of(b, number);
+			a.expected = burn_memory_pattern(b, number - 1);
+		a.next = burn_memory_pattern(b, number);
 		if (backend_launch(b->record.stream, "soak_memory", &a, err) != STATUS_OK)
 			return err->status;
 		first += a.words;
@@ -203,8 +203,8 @@ static enum status burn_memory_run_sweep(struct burn *b, const struct tested_mem
 					 uint64_t number, bool last, struct error *err)
 {
 	char what[128];
-	const struct burn_place place = { .what = burn_memory_name_pattern(number ? number - 1 : 0,
-									   what, sizeof(what)),
+	const struct burn_place place = { .what = burn_memory_name(number ? number - 1 : 0, what,
+								   sizeof(what)),
 					  .bytes = t->bytes,
 					  .compared = number ? t->bytes / 8 : 0 };
 	double seconds;

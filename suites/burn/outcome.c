@@ -149,7 +149,7 @@ struct rank_name {
 };
 
 /* Names of all ranks; the caller frees. */
-static struct rank_name *burn_outcome_gather_names(struct run *run)
+static struct rank_name *burn_outcome_names(struct run *run)
 {
 	const struct device_info *info = &run->devices[0]->info;
 	struct rank_name own, *names = xcalloc((size_t)run->world->size, sizeof(*names));
@@ -163,8 +163,8 @@ static struct rank_name *burn_outcome_gather_names(struct run *run)
 }
 
 /* If the check fails repeatedly on this device only, the device is at fault. */
-static bool burn_outcome_add_broken_check(struct text *text, const struct burn_tally *all,
-					  const struct rank_name *names, int ranks, int rank)
+static bool burn_outcome_add_broken(struct text *text, const struct burn_tally *all,
+				    const struct rank_name *names, int ranks, int rank)
 {
 	const struct rank_name *right = NULL; /* a device of the same model that passes it */
 
@@ -183,7 +183,7 @@ static bool burn_outcome_add_broken_check(struct text *text, const struct burn_t
 static enum status burn_outcome_tell_wrong(struct run *run, const struct burn_tally *all,
 					   struct error *err)
 {
-	struct rank_name *names = burn_outcome_gather_names(run);
+	struct rank_name *names = burn_outcome_names(run);
 	int ranks = run->world->size, alike = 0;
 	const char *broken = NULL;
 	struct text text = TEXT_EMPTY;
@@ -200,8 +200,7 @@ static enum status burn_outcome_tell_wrong(struct run *run, const struct burn_ta
 					  all[r].injected_found, all[r].injected);
 			text_addf(&text, "; first: %s", all[r].first);
 		}
-		if (all[r].check_errors &&
-		    !burn_outcome_add_broken_check(&text, all, names, ranks, r))
+		if (all[r].check_errors && !burn_outcome_add_broken(&text, all, names, ranks, r))
 			broken = all[r].check_text;
 	}
 	if (text.length || broken)

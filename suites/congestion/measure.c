@@ -247,7 +247,7 @@ static enum status congestion_measure_verify(struct congestion_side *s, struct e
 	return status;
 }
 
-static enum status congestion_measure_launch_load(void *state, unsigned batch, struct error *err)
+static enum status congestion_measure_load(void *state, unsigned batch, struct error *err)
 {
 	const struct congestion_side *s = state;
 
@@ -316,7 +316,7 @@ static enum status congestion_measure_add_piece(struct congestion_side *s, struc
 
 	on_load.c.stream = s->load_stream;
 	if (backend_event_record(piece->begin, s->load_stream, err) != STATUS_OK ||
-	    congestion_measure_launch_load(&on_load, s->piece_operations, err) != STATUS_OK)
+	    congestion_measure_load(&on_load, s->piece_operations, err) != STATUS_OK)
 		return err->status;
 	return backend_event_record(piece->end, s->load_stream, err);
 }
@@ -383,8 +383,7 @@ static struct time_spread congestion_measure_tail_of(const struct series *series
 }
 
 /* Ratio of two values with independent errors. */
-static struct time_spread congestion_measure_spread_ratio(struct time_spread a,
-							  struct time_spread b)
+static struct time_spread congestion_measure_ratio(struct time_spread a, struct time_spread b)
 {
 	double value = a.value / b.value;
 	double down = root_sum_square((a.value - a.low) / a.value, (b.high - b.value) / b.value);
@@ -393,8 +392,8 @@ static struct time_spread congestion_measure_spread_ratio(struct time_spread a,
 	return (struct time_spread){ value, value * fmax(0, 1 - down), value * (1 + up) };
 }
 
-static void congestion_measure_record_ratio(struct run *run, const char *name,
-					    struct time_spread ratio, size_t samples)
+static void congestion_measure_record(struct run *run, const char *name, struct time_spread ratio,
+				      size_t samples)
 {
 	if (isfinite(ratio.value))
 		run_interval(run, name, ratio.value, ratio.low, ratio.high, samples);
@@ -447,7 +446,7 @@ static enum status congestion_measure_sample_load(struct congestion_side *s, str
 				    : collective_data_bus_factor(s->c.operation, s->c.ranks) *
 					      (double)s->c.bytes);
 
-	w->launch = congestion_measure_launch_load;
+	w->launch = congestion_measure_load;
 	if (run_sample(s->run, w, "congestion.load_time", &time, err) != STATUS_OK)
 		return err->status;
 	run_rate(s->run, "congestion.load", bytes, time);
@@ -519,14 +518,12 @@ static enum status congestion_measure(struct congestion_side *s, struct error *e
 		return status;
 	run_duration(s->run, "congestion.time", time);
 	run_statistic(s->run, "congestion.time_p99", time->statistics.p99, time);
-	congestion_measure_record_ratio(
-		s->run, "congestion.slowdown",
-		congestion_measure_spread_ratio(congestion_measure_mean_of(time), mean),
-		time->count);
-	congestion_measure_record_ratio(
-		s->run, "congestion.slowdown_p99",
-		congestion_measure_spread_ratio(congestion_measure_tail_of(time), tail),
-		time->count);
+	congestion_measure_record(s->run, "congestion.slowdown",
+				  congestion_measure_ratio(congestion_measure_mean_of(time), mean),
+				  time->count);
+	congestion_measure_record(s->run, "congestion.slowdown_p99",
+				  congestion_measure_ratio(congestion_measure_tail_of(time), tail),
+				  time->count);
 	/* Share of time in which the load was active, on the rank with the smallest. */
 	total = s->busy_seconds + s->gap_seconds;
 	idle = world_max(s->run->world, total > 0 ? s->gap_seconds / total : 0);

@@ -153,7 +153,7 @@ static bool pairs_suspects_is_better(const struct measured_pair *a,
 }
 
 /* The more favourable end of its interval; the value if there is no interval. */
-static double pairs_suspects_most_favourable(const struct metric_value *m)
+static double pairs_suspects_best_end(const struct metric_value *m)
 {
 	double end = m->better == BETTER_HIGHER ? m->high : m->low;
 
@@ -161,18 +161,17 @@ static double pairs_suspects_most_favourable(const struct metric_value *m)
 }
 
 /* Deficit of `value` relative to the median; negative: better. */
-static double pairs_suspects_worse_or_better(const struct metric_value *m, double value,
-					     double median)
+static double pairs_suspects_deficit(const struct metric_value *m, double value, double median)
 {
 	return m->better == BETTER_HIGHER ? 1 - value / median : value / median - 1;
 }
 
 static double pairs_suspects_shortfall(const struct measured_pair *e, double median)
 {
-	return e->metric ? fmax(0, pairs_suspects_worse_or_better(
-					   e->metric, pairs_suspects_most_favourable(e->metric),
-					   median))
-			 : (double)INFINITY;
+	return e->metric
+		       ? fmax(0, pairs_suspects_deficit(e->metric,
+							pairs_suspects_best_end(e->metric), median))
+		       : (double)INFINITY;
 }
 
 static double pairs_suspects_margin(const struct pair_suspects *b, const struct measured_pair *e)
@@ -200,8 +199,8 @@ static bool pairs_suspects_is_proven(const struct pair_suspects *b, const struct
  * the worst quarter, at least one, as possible bad links. Of two the better one counts. NaN: too
  * few pairs.
  */
-static double pairs_suspects_average_shortfall(const struct pair_suspects *b, size_t point,
-					       int side, size_t node)
+static double pairs_suspects_average(const struct pair_suspects *b, size_t point, int side,
+				     size_t node)
 {
 	const struct pair_table *t = &b->tables[point][side];
 	size_t pairs = b->begins[node + 1] - b->begins[node], count = 0, dropped;
@@ -213,8 +212,9 @@ static double pairs_suspects_average_shortfall(const struct pair_suspects *b, si
 
 		if (e->point == point && e->metric && (side == EITHER || side == end) &&
 		    pairs_suspects_is_proven(b, e, !end))
-			values[count++] = pairs_suspects_worse_or_better(
-				e->metric, pairs_suspects_most_favourable(e->metric), t->proven);
+			values[count++] = pairs_suspects_deficit(e->metric,
+								 pairs_suspects_best_end(e->metric),
+								 t->proven);
 	}
 	qsort(values, count, sizeof(*values), compare_doubles);
 	dropped = count > 7 ? count / 4 : 1;
@@ -225,8 +225,8 @@ static double pairs_suspects_average_shortfall(const struct pair_suspects *b, si
 }
 
 /* `averaged`: from several pairs. 0 if the best pair is as good as expected. */
-static double pairs_suspects_node_shortfall(const struct pair_suspects *b, size_t point, int side,
-					    size_t node, bool *averaged)
+static double pairs_suspects_node_deficit(const struct pair_suspects *b, size_t point, int side,
+					  size_t node, bool *averaged)
 {
 	const struct pair_table *t = &b->tables[point][side];
 	const struct measured_pair *best = t->best[node];
@@ -235,8 +235,7 @@ static double pairs_suspects_node_shortfall(const struct pair_suspects *b, size_
 	*averaged = false;
 	if (!best || alone <= CANDIDATE_SHARE * pairs_suspects_margin(b, best))
 		return 0;
-	average =
-		best->metric ? pairs_suspects_average_shortfall(b, point, side, node) : (double)NAN;
+	average = best->metric ? pairs_suspects_average(b, point, side, node) : (double)NAN;
 	*averaged = !isnan(average);
 	return *averaged ? average : alone;
 }
@@ -425,7 +424,7 @@ static void pairs_suspects_find_nodes(struct pair_suspects *b, size_t point, int
 	for (size_t node = 0; node < b->name_count && !isnan(t->median); node++) {
 		const struct measured_pair *best = t->best[node];
 		bool averaged;
-		double worse = pairs_suspects_node_shortfall(b, point, side, node, &averaged);
+		double worse = pairs_suspects_node_deficit(b, point, side, node, &averaged);
 		char *text;
 
 		b->candidate[node] = b->candidate[node] || worse != 0;

@@ -23,7 +23,7 @@ static struct case_result *estimate_pool_find_case(const struct result *result, 
 	return NULL;
 }
 
-static void estimate_pool_metric_push_launch(struct metric_value *m, double value)
+static void estimate_pool_push(struct metric_value *m, double value)
 {
 	m->launches = xrealloc(m->launches, m->launch_count + 1, sizeof(*m->launches));
 	m->launches[m->launch_count++] = value;
@@ -33,9 +33,8 @@ static void estimate_pool_metric_push_launch(struct metric_value *m, double valu
 static void estimate_pool_value(struct metric_value *m, const struct metric_value *same)
 {
 	if (!m->launch_count)
-		estimate_pool_metric_push_launch(m, m->value);
-	estimate_pool_metric_push_launch(m, same && strcmp(same->unit, m->unit) == 0 ? same->value
-										     : (double)NAN);
+		estimate_pool_push(m, m->value);
+	estimate_pool_push(m, same && strcmp(same->unit, m->unit) == 0 ? same->value : (double)NAN);
 }
 
 static void estimate_pool_set_reason(struct case_result *c, const struct case_result *other,
@@ -81,7 +80,7 @@ static void estimate_pool_case(struct case_result *c, const struct case_result *
 			estimate_pool_value(&c->metrics[i], case_metric(other, c->metrics[i].name));
 }
 
-static bool estimate_pool_launches_are_usable(const struct metric_value *m)
+static bool estimate_pool_usable(const struct metric_value *m)
 {
 	for (size_t i = 0; i < m->launch_count; i++)
 		if (!(m->launches[i] > 0) || !isfinite(m->launches[i]))
@@ -154,7 +153,7 @@ static void estimate_pool_settle_metric(const struct result *result, struct case
 				m->value = (double)NAN;
 		return;
 	}
-	if (!estimate_pool_launches_are_usable(m)) {
+	if (!estimate_pool_usable(m)) {
 		m->value = stats_repeat_hodges_lehmann(m->launches, m->launch_count);
 		m->low = m->high = (double)NAN;
 		return;
@@ -261,7 +260,7 @@ void estimate_pool_widen_by_first(struct result *result, size_t first)
 			double half;
 
 			if (m->launch_count < first || m->interval != INTERVAL_LAUNCHES ||
-			    !estimate_pool_launches_are_usable(m))
+			    !estimate_pool_usable(m))
 				continue;
 			half = estimate_pool_half_by_first(m->launches, first,
 							   (double)m->launch_count);
@@ -284,9 +283,9 @@ static size_t estimate_pool_metric_launches_needed(const struct result *launches
 		const struct case_result *c = estimate_pool_find_case(&launches[i], id, 0);
 		const struct metric_value *same = c ? case_metric(c, metric->name) : NULL;
 
-		estimate_pool_metric_push_launch(&all, same ? same->value : (double)NAN);
+		estimate_pool_push(&all, same ? same->value : (double)NAN);
 	}
-	if (estimate_pool_launches_are_usable(&all))
+	if (estimate_pool_usable(&all))
 		needed =
 			pow(estimate_pool_half_by_first(all.launches, count, 1) / log1p(target), 2);
 	free(all.launches);
