@@ -160,24 +160,13 @@ enum status transformer_sum(const struct pass *p, void *summands, void *y, struc
 	return p->n->links->wait(p->n->links->state, err);
 }
 
-/* Column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
 enum status transformer_linear(const struct pass *p, const struct linear *linear, const void *x,
 			       void *y, struct error *err)
 {
-	struct gemm gemm = {
-		.precision = p->n->setup->precision,
-		.transpose_a = true,
-		.m = (int64_t)linear->out,
-		.n = (int64_t)p->rows,
-		.k = (int64_t)linear->in,
-		.a = network_weights(p->n, p->layer, linear->weight),
-		.lda = (int64_t)linear->in,
-		.b = x,
-		.ldb = (int64_t)linear->in,
-		.c = y,
-		.ldc = (int64_t)linear->out,
-		.alpha = 1,
-	};
+	struct gemm gemm =
+		gemm_tuning_product(p->n, PRODUCT_OUTPUTS,
+				    (struct linear_size){ linear->in, linear->out, p->rows },
+				    network_weights(p->n, p->layer, linear->weight), x, y);
 
 	if (linear->has_bias && transformer_try_fused(p, linear, gemm, err))
 		return err->status;
@@ -208,37 +197,12 @@ enum status transformer_linear_backward(const struct pass *p, const struct linea
 					struct error *err)
 {
 	struct network *n = p->n;
-	int64_t in = (int64_t)linear->in, out = (int64_t)linear->out;
-	/* dW = dY^T X */
-	struct gemm weights = {
-		.precision = n->setup->precision,
-		.transpose_b = true,
-		.m = in,
-		.n = out,
-		.k = (int64_t)p->rows,
-		.a = x,
-		.lda = in,
-		.b = dy,
-		.ldb = out,
-		.c = network_gradients(n, p->layer, linear->weight),
-		.ldc = in,
-		.alpha = 1,
-		.beta = p->accumulate ? 1 : 0,
-	};
-	/* dX = dY W */
-	struct gemm inputs = {
-		.precision = n->setup->precision,
-		.m = in,
-		.n = (int64_t)p->rows,
-		.k = out,
-		.a = network_weights(n, p->layer, linear->weight),
-		.lda = in,
-		.b = dy,
-		.ldb = out,
-		.c = dx,
-		.ldc = in,
-		.alpha = 1,
-	};
+	const struct linear_size size = { linear->in, linear->out, p->rows };
+	struct gemm weights = gemm_tuning_product(n, PRODUCT_WEIGHTS, size, x, dy,
+						  network_gradients(n, p->layer, linear->weight));
+	struct gemm inputs =
+		gemm_tuning_product(n, PRODUCT_INPUTS, size,
+				    network_weights(n, p->layer, linear->weight), dy, dx);
 	struct output_gradient_arguments bias = {
 		.dy = dy,
 		.beta = p->accumulate ? 1 : 0,
@@ -248,6 +212,7 @@ enum status transformer_linear_backward(const struct pass *p, const struct linea
 		.columns = linear->out,
 	};
 
+	weights.beta = p->accumulate ? 1 : 0;
 	if (linear->has_bias) {
 		bias.sum = network_gradients(n, p->layer, linear->weight + 1);
 		network_launch(n, "output_gradient", &bias, err);

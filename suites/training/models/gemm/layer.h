@@ -12,6 +12,16 @@
 /* True if every rank computes this whole layer, so that all must get the same bits. */
 bool gemm_tuning_is_replicated(const struct network *network, size_t layer);
 /*
+ * Products of a linear layer, column-major, with operands without gaps: outputs (out x rows) = W^T
+ * X; gradients of inputs (in x rows) = W dY; gradients of weights (in x out) = X dY^T.
+ */
+enum linear_product { PRODUCT_OUTPUTS, PRODUCT_INPUTS, PRODUCT_WEIGHTS };
+struct linear_size {
+	uint64_t in, out, rows;
+};
+struct gemm gemm_tuning_product(const struct network *network, enum linear_product which,
+				struct linear_size size, const void *a, const void *b, void *c);
+/*
  * A GEMM of the network with the algorithm found in the tuning step; it leaves multiprocessors to
  * collectives that overlap with `pass` (enum overlap in mode.h).
  */

@@ -113,25 +113,36 @@ enum status gemm_tuning_multiply(struct network *n, size_t l, unsigned pass, str
 	return backend_gemm(n->stream, gemm, err);
 }
 
-/* Column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
+struct gemm gemm_tuning_product(const struct network *n, enum linear_product which,
+				struct linear_size size, const void *a, const void *b, void *c)
+{
+	bool outputs = which == PRODUCT_OUTPUTS, weights = which == PRODUCT_WEIGHTS;
+
+	return (struct gemm){ .precision = n->setup->precision,
+			      .transpose_a = outputs,
+			      .transpose_b = weights,
+			      .m = (int64_t)(outputs ? size.out : size.in),
+			      .n = (int64_t)(weights ? size.out : size.rows),
+			      .k = (int64_t)(outputs   ? size.in
+					     : weights ? size.rows
+						       : size.out),
+			      .a = a,
+			      .lda = (int64_t)size.in,
+			      .b = b,
+			      .ldb = (int64_t)(outputs ? size.in : size.out),
+			      .c = c,
+			      .ldc = (int64_t)(outputs ? size.out : size.in),
+			      .alpha = 1 };
+}
+
 enum status gemm_tuning_forward(struct network *n, size_t l, uint64_t row, uint64_t rows,
 				bool fused, struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
-	struct gemm gemm = {
-		.precision = n->setup->precision,
-		.transpose_a = true,
-		.m = (int64_t)layer->out,
-		.n = (int64_t)rows,
-		.k = (int64_t)layer->in,
-		.a = n->layer_weights[l],
-		.lda = (int64_t)layer->in,
-		.b = network_activation(n, l, row),
-		.ldb = (int64_t)layer->in,
-		.c = network_activation(n, l + 1, row),
-		.ldc = (int64_t)layer->out,
-		.alpha = 1,
-	};
+	struct gemm gemm = gemm_tuning_product(n, PRODUCT_OUTPUTS,
+					       (struct linear_size){ layer->in, layer->out, rows },
+					       n->layer_weights[l], network_activation(n, l, row),
+					       network_activation(n, l + 1, row));
 
 	if (fused) {
 		gemm.epilogue = l + 1 < n->setup->layers ? EPILOGUE_BIAS_RELU : EPILOGUE_BIAS;
@@ -144,19 +155,9 @@ enum status gemm_tuning_dgrad(struct network *n, size_t l, const void *dy, void 
 			      struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
-	struct gemm gemm = {
-		.precision = n->setup->precision,
-		.m = (int64_t)layer->in,
-		.n = (int64_t)rows,
-		.k = (int64_t)layer->out,
-		.a = n->layer_weights[l],
-		.lda = (int64_t)layer->in,
-		.b = dy,
-		.ldb = (int64_t)layer->out,
-		.c = dx,
-		.ldc = (int64_t)layer->in,
-		.alpha = 1,
-	};
+	struct gemm gemm = gemm_tuning_product(n, PRODUCT_INPUTS,
+					       (struct linear_size){ layer->in, layer->out, rows },
+					       n->layer_weights[l], dy, dx);
 
 	return gemm_tuning_multiply(n, l, OVERLAP_BACKWARD, &gemm, err);
 }
@@ -168,22 +169,17 @@ enum status gemm_tuning_wgrad(struct network *n, size_t l, struct outputs output
 	bool transposed = n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
 	uint64_t ld = transposed ? n->step_rows : layer->out;
 	void *from = transposed ? network_transposed(n, l, row) : (void *)dy;
-	struct gemm gemm = {
-		.precision = n->setup->precision,
-		.transpose_b = !transposed,
-		.m = (int64_t)layer->in,
-		.n = (int64_t)outputs.count,
-		.k = (int64_t)rows,
-		.a = network_activation(n, l, row),
-		.lda = (int64_t)layer->in,
-		.b = network_element(n, from, outputs.first * (transposed ? ld : 1)),
-		.ldb = (int64_t)ld,
-		.c = network_element(n, n->layer_gradients[l], outputs.first * layer->in),
-		.ldc = (int64_t)layer->in,
-		.alpha = 1,
-		.beta = beta,
-	};
+	struct gemm gemm =
+		gemm_tuning_product(n, PRODUCT_WEIGHTS,
+				    (struct linear_size){ layer->in, outputs.count, rows },
+				    network_activation(n, l, row),
+				    network_element(n, from, outputs.first * (transposed ? ld : 1)),
+				    network_element(n, n->layer_gradients[l],
+						    outputs.first * layer->in));
 
+	gemm.transpose_b = !transposed;
+	gemm.ldb = (int64_t)ld;
+	gemm.beta = beta;
 	return gemm_tuning_multiply(n, l, OVERLAP_BACKWARD, &gemm, err);
 }
 
