@@ -2,7 +2,6 @@
 #ifndef GPUPROOF_RESULT_RESULT_FIELDS_H
 #define GPUPROOF_RESULT_RESULT_FIELDS_H
 
-#include "base/file.h"
 #include "result/json/json_fields.h"
 
 extern const struct field result_fields[];        /* struct result: the whole document */
@@ -25,8 +24,5 @@ extern const struct field judgement_fields[], check_fields[], device_judgement_f
 extern const struct field device_info_fields[], finding_fields[], fact_fields[], component_fields[];
 
 extern const char *const better_words[]; /* of enum better */
-
-/* Writes the document of result_to_json() in pieces. */
-void result_json_to_file(const struct result *result, struct file_output *output);
 
 #endif

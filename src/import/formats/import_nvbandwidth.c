@@ -99,7 +99,7 @@ struct nvb {
 	size_t cell_count, cell_capacity;
 	const json_t *matrix; /* NULL: text */
 	const char *error;    /* JSON: error of the whole run; "" */
-	bool told;            /* a test already reports it as its reason */
+	bool told;            /* the case of a test has this error as its reason */
 };
 
 static void nvbandwidth_append_device(struct nvb *n, size_t index)

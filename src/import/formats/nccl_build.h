@@ -1,6 +1,6 @@
 /*
- * Shared by the readers of the two forms of nccl-tests' output: what one file says is collected
- * first, then held against itself, and only then made cases of.
+ * Shared by the readers of the two forms of nccl-tests' output. They collect everything that a file
+ * says; nccl_build() looks for contradictions in it and then makes cases.
  */
 #ifndef GPUPROOF_IMPORT_NCCL_BUILD_H
 #define GPUPROOF_IMPORT_NCCL_BUILD_H
@@ -8,14 +8,14 @@
 #include "import/reading.h"
 
 struct nccl_collective {
-	const char *theirs, *ours; /* "sendrecv", "send_recv"; ours NULL: gpuproof has no such */
+	const char *theirs, *ours; /* "sendrecv", "send_recv"; ours NULL: not in gpuproof */
 	double factor;             /* busbw / algbw = factor * (n - 1) / n; 0: it is 1 */
-	bool operation, root;      /* its rows name them, and not "none" and -1 */
+	bool operation, root;      /* its rows have an operation, not "none"; a root, not -1 */
 	const char *columns;       /* of its heading before 2.11; NULL: it is newer */
 };
 #define NCCL_COLLECTIVES 11
 extern const struct nccl_collective nccl_collectives[NCCL_COLLECTIVES];
-/* Finds that of "./build/all_reduce_perf_mpi" or a name as users write it; NULL: none. */
+/* The collective of "./build/all_reduce_perf_mpi", or by a user's spelling; NULL: unknown. */
 const struct nccl_collective *nccl_build_collective(const char *program);
 
 struct nccl_rank {
@@ -26,16 +26,16 @@ struct nccl_rank {
 
 /* One test: the ranks that ran, and how it ended. */
 struct nccl_test {
-	const struct nccl_collective *collective; /* NULL: not said */
+	const struct nccl_collective *collective; /* NULL: unknown */
 	const struct nccl_collective *mentioned;  /* by a command line before it; NULL */
 	size_t line, rows, failed_rows;
-	int threads, gpus; /* of a process; 0: not said */
+	int threads, gpus; /* of a process; 0: unknown */
 	struct nccl_rank *ranks;
 	size_t rank_count, rank_capacity;
 	bool headed, concluded;
 	const char *columns; /* of the heading: "redop root" since 2.11 */
-	char *broken;        /* the tool's own words for why it has no result; NULL */
-	char *failed;        /* its verdict on wrong values or bandwidth; NULL */
+	char *broken;        /* the tool's message if the test has no result; NULL */
+	char *failed;        /* the tool's verdict on wrong values or bandwidth; NULL */
 	/* Set when cases are made: */
 	size_t *devices; /* indices of those of rank 0's group */
 	size_t count;    /* of them */
@@ -68,13 +68,14 @@ struct nccl_file {
 struct nccl_test *nccl_build_begin_test(struct nccl_file *file, size_t line);
 void nccl_build_add_rank(struct nccl_test *test, struct nccl_rank rank);
 void nccl_build_add_row(struct nccl_file *file, const struct nccl_row *row);
-/* Remembers the first words; copies. */
+/* Keeps a copy of the first message. */
 void nccl_build_set_words(char **words, const char *said);
-/* "2.28.9" of NCCL's number 22809 as a fact. */
+/* Adds NCCL's version as a fact: "2.28.9" for the number 22809. */
 void nccl_build_version_fact(struct import *import, double number);
 /*
- * Refuses a row that contradicts itself or the list of ranks, and makes cases of all others.
- * Repetitions are samples; what differs within the file is a parameter.
+ * Makes cases of the rows. A row that contradicts itself or the list of ranks is an error.
+ * Repetitions become samples; types, roots and operations that differ within the file become
+ * parameters.
  */
 void nccl_build(struct import *import);
 void nccl_build_release(void *file);
