@@ -43,32 +43,25 @@ static const char *trend_news_fact_line(const char *facts, const char *line)
 	return NULL;
 }
 
-static void trend_news_add_difference(struct fact_differences *out, const char *line,
-				      const char *other)
-{
-	size_t name = strcspn(line, "=");
-	size_t length = strcspn(line, "\n"), other_length = other ? strcspn(other, "\n") : 0;
-
-	if (!other || name >= length ||
-	    (other_length == length && strncmp(line, other, length) == 0))
-		return;
-	ARRAY_GROW(out->items, out->count, out->capacity);
-	out->items[out->count++] =
-		(struct fact_difference){ xstrndup(line, name),
-					  xstrndup(line + name + 1, length - name - 1),
-					  xstrndup(other + name + 1, other_length - name - 1) };
-}
-
 /* Adds the first facts that both have and that differ. */
 static void trend_news_fact_differences_of(const char *before, const char *after,
 					   struct fact_differences *out)
 {
 	for (const char *line = before; *line && out->count < MOST_DIFFERENCES;) {
+		const char *other = trend_news_fact_line(after, line);
+		size_t name = strcspn(line, "="), length = strcspn(line, "\n");
+		size_t other_length = other ? strcspn(other, "\n") : 0;
+
 		/* If a name occurs twice, the first counts. */
-		if (trend_news_fact_line(before, line) == line)
-			trend_news_add_difference(out, line, trend_news_fact_line(after, line));
-		line += strcspn(line, "\n");
-		line += *line == '\n';
+		if (trend_news_fact_line(before, line) == line && other && name < length &&
+		    (other_length != length || strncmp(line, other, length) != 0)) {
+			ARRAY_GROW(out->items, out->count, out->capacity);
+			out->items[out->count++] = (struct fact_difference){
+				xstrndup(line, name), xstrndup(line + name + 1, length - name - 1),
+				xstrndup(other + name + 1, other_length - name - 1)
+			};
+		}
+		line += length + (line[length] == '\n');
 	}
 }
 
