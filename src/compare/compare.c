@@ -291,26 +291,22 @@ bool compare_taken_in_turns(const struct result *a, const struct result *b)
 	       judge_same_machine(a, b);
 }
 
-static bool compare_same_figures(const struct case_result *a, const struct case_result *b)
-{
-	if (strcmp(a->id, b->id) != 0 || a->status != b->status ||
-	    a->metric_count != b->metric_count)
-		return false;
-	for (size_t i = 0; i < a->metric_count; i++)
-		if (a->metrics[i].value != b->metrics[i].value)
-			return false;
-	return true;
-}
-
 /* True for the same run, whatever the files are called. A copy with other values is another run. */
 static bool compare_is_same_run(const struct result *a, const struct result *b)
 {
 	if (!a->run_id || !*a->run_id || !b->run_id || strcmp(a->run_id, b->run_id) != 0 ||
 	    a->case_count != b->case_count)
 		return false;
-	for (size_t i = 0; i < a->case_count; i++)
-		if (!compare_same_figures(&a->cases[i], &b->cases[i]))
+	for (size_t i = 0; i < a->case_count; i++) {
+		const struct case_result *p = &a->cases[i], *q = &b->cases[i];
+
+		if (strcmp(p->id, q->id) != 0 || p->status != q->status ||
+		    p->metric_count != q->metric_count)
 			return false;
+		for (size_t k = 0; k < p->metric_count; k++)
+			if (p->metrics[k].value != q->metrics[k].value)
+				return false;
+	}
 	return true;
 }
 

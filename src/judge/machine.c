@@ -109,20 +109,16 @@ static const char *machine_host_of(const struct result *result)
 	return name ? name : "";
 }
 
-static bool machine_names_itself(const struct result *result)
-{
-	for (size_t i = 0; i < result->device_count; i++)
-		if (!*result->devices[i].uuid)
-			return false;
-	return result->device_count > 0;
-}
-
 bool judge_same_machine(const struct result *a, const struct result *b)
 {
+	bool names_itself = a->device_count > 0;
+
 	if (a->device_count != b->device_count)
 		return false;
+	for (size_t i = 0; i < a->device_count; i++)
+		names_itself = names_itself && *a->devices[i].uuid;
 	/* A device without an id of its own (a CPU) is identified by its host. */
-	if (!machine_names_itself(a) && strcmp(machine_host_of(a), machine_host_of(b)) != 0)
+	if (!names_itself && strcmp(machine_host_of(a), machine_host_of(b)) != 0)
 		return false;
 	for (size_t i = 0; i < a->device_count; i++)
 		if (strcmp(a->devices[i].uuid, b->devices[i].uuid) != 0 ||
