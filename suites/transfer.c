@@ -135,16 +135,7 @@ static const struct table_row tables[] = {
 
 static enum status transfer_run(struct run *run, struct error *err)
 {
-	const struct series *series;
-	struct transfer t;
-
-	if (transfer_case_open(&t, run, err) == STATUS_OK) {
-		for (size_t i = 0; i < t.timing_count && err->status == STATUS_OK; i++)
-			run_sample(run, &t.timings[i].workload, t.timings[i].name, &series, err);
-		if (err->status == STATUS_OK)
-			transfer_case_finish(&t, err);
-	}
-	transfer_case_close(&t);
+	transfer_run_group(&run, 1, err);
 	return err->status;
 }
 
