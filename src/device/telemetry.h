@@ -29,7 +29,6 @@ static inline void telemetry_unknown(struct telemetry *telemetry)
 		.power_watts = (double)NAN,
 		.temperature_celsius = (double)NAN,
 		.power_window_seconds = 0,
-		.power_window_seconds = 0,
 		.throttle_reasons = -1,
 		.ecc_corrected = -1,
 		.ecc_uncorrected = -1,
