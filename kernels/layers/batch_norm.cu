@@ -9,7 +9,7 @@
 
 #define PARTS_THREADS 512
 #define STRIP 32
-#define GROUPS 8
+#define GROUPS 32
 #define THREADS 256
 
 /*
@@ -70,25 +70,24 @@ batch_norm_load_affine(float (&factor)[V], float (&offset)[V], const void *gamma
 		factor[k] *= rstd[column + k];
 }
 
-/* dy + other where y is positive, as stored at `sum`, of some columns of a row. */
+/* dy + other where y is positive, as stored at `sum`, of V columns from element `at` on. */
 template <typename T, int V>
 static __device__ __forceinline__ void
-batch_norm_sum_gradients(float (&dy)[V], const batch_columns &a, uint64_t row, uint64_t column)
+batch_norm_sum_gradients(float (&dy)[V], const pack<T, V> &y_pack, const pack<T, V> &other_pack,
+			 const batch_columns &a, uint64_t at)
 {
-	float y[V], other[V] = {};
+	float y[V], other[V];
 	T stored[V];
 
-	storage_load_pack<V>(y, (const T *)a.y + row * a.columns, column, a.columns, true);
-	if (a.other)
-		storage_load_pack<V>(other, (const T *)a.other + row * a.columns, column, a.columns,
-				     true);
+	storage_unpack(y, y_pack);
+	storage_unpack(other, other_pack);
 #pragma unroll
 	for (int k = 0; k < V; k++) {
-		dy[k] = y[k] > 0 ? dy[k] + other[k] : 0;
+		dy[k] = y[k] > 0 ? dy[k] + (a.other ? other[k] : 0) : 0;
 		storage_from_math(&stored[k], dy[k]);
 		storage_to_math(&dy[k], stored[k]);
 	}
-	storage_store_pack<V>((T *)a.sum + row * a.columns, dy, column, a.columns, true);
+	storage_store_pack<V>((T *)a.sum, dy, at, UINT64_MAX, true);
 }
 
 /*
@@ -99,6 +98,7 @@ batch_norm_sum_gradients(float (&dy)[V], const batch_columns &a, uint64_t row, u
 template <typename T, bool GRADIENTS, bool RESIDUAL, int V>
 static __global__ void __launch_bounds__(PARTS_THREADS) batch_norm_parts(batch_columns a)
 {
+	const int ROWS = RESIDUAL ? 2 : 4; /* that are loaded at a time */
 	__shared__ float sums[2][PARTS_THREADS * V];
 	unsigned width = blockDim.x * V;
 	uint64_t column = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
@@ -119,24 +119,45 @@ static __global__ void __launch_bounds__(PARTS_THREADS) batch_norm_parts(batch_c
 	if (!GRADIENTS && in && begin + threadIdx.y < end)
 		storage_load_pack<V>(mean, (const T *)a.x + (begin + threadIdx.y) * a.columns,
 				     column, a.columns, true);
-#pragma unroll 4
-	for (uint64_t row = begin + threadIdx.y; row < end && in; row += blockDim.y) {
-		float x[V], dy[V];
+	for (uint64_t row = begin + threadIdx.y; row < end && in; row += ROWS * blockDim.y) {
+		pack<T, V> x_pack[ROWS], dy_pack[ROWS], y_pack[ROWS], other_pack[ROWS];
 
-		storage_load_pack<V>(x, (const T *)a.x + row * a.columns, column, a.columns, true);
-		if (GRADIENTS)
-			storage_load_pack<V>(dy, (const T *)a.dy + row * a.columns, column,
-					     a.columns, true);
-		if (RESIDUAL)
-			batch_norm_sum_gradients<T, V>(dy, a, row, column);
 #pragma unroll
-		for (int k = 0; k < V; k++) {
-			float distance = x[k] - mean[k];
+		for (int i = 0; i < ROWS; i++) {
+			uint64_t own = row + i * blockDim.y,
+				 at = (own < end ? own : row) * a.columns + column;
 
-			if (relu && !(distance * factor[k] + offset[k] > 0))
-				dy[k] = 0;
-			first[k] += GRADIENTS ? dy[k] : distance;
-			second[k] += GRADIENTS ? dy[k] * distance * rstd[k] : distance * distance;
+			x_pack[i] = storage_fetch_pack<V>((const T *)a.x, at);
+			if (GRADIENTS)
+				dy_pack[i] = storage_fetch_pack<V>((const T *)a.dy, at);
+			if (RESIDUAL)
+				y_pack[i] = storage_fetch_pack<V>((const T *)a.y, at);
+			if (RESIDUAL && a.other)
+				other_pack[i] = storage_fetch_pack<V>((const T *)a.other, at);
+		}
+#pragma unroll
+		for (int i = 0; i < ROWS; i++) {
+			float x[V], dy[V];
+
+			if (row + i * blockDim.y >= end)
+				continue;
+			storage_unpack(x, x_pack[i]);
+			if (GRADIENTS)
+				storage_unpack(dy, dy_pack[i]);
+			if (RESIDUAL)
+				batch_norm_sum_gradients<T, V>(dy, y_pack[i], other_pack[i], a,
+							       (row + i * blockDim.y) * a.columns +
+								       column);
+#pragma unroll
+			for (int k = 0; k < V; k++) {
+				float distance = x[k] - mean[k];
+
+				if (relu && !(distance * factor[k] + offset[k] > 0))
+					dy[k] = 0;
+				first[k] += GRADIENTS ? dy[k] : distance;
+				second[k] += GRADIENTS ? dy[k] * distance * rstd[k]
+						       : distance * distance;
+			}
 		}
 	}
 #pragma unroll
@@ -240,15 +261,20 @@ static __global__ void batch_norm_gradients(batch_norm_backward_arguments a, bat
 	}
 }
 
-/* Rows of threads along the columns, as in the kernels for bias and activation. */
-#define FOR_ROWS(r)                                                                    \
-	for (uint64_t r = (uint64_t)blockIdx.y * blockDim.y + threadIdx.y; r < a.rows; \
-	     r += (uint64_t)gridDim.y * blockDim.y)
+/*
+ * Two rows at a time for a thread, whose columns stay; the second is the first again at the end.
+ * Few blocks with many rows each: loading what belongs to the columns costs as much as some rows.
+ */
+#define FOR_PAIRS_OF_ROWS(r, next)                                         \
+	for (uint64_t r = (uint64_t)blockIdx.y * blockDim.y + threadIdx.y, \
+		      step = (uint64_t)gridDim.y * blockDim.y, next;       \
+	     next = r + step < a.rows ? r + step : r, r < a.rows; r += 2 * step)
 
-template <typename T, int V> static __global__ void batch_norm_apply(batch_norm_forward_arguments a)
+template <typename T, int V>
+static __global__ void __launch_bounds__(THREADS) batch_norm_apply(batch_norm_forward_arguments a)
 {
 	uint64_t column = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
-	float factor[V], offset[V], mean[V], v[V], other[V];
+	float factor[V], offset[V], mean[V];
 
 	if (column >= a.columns)
 		return;
@@ -256,32 +282,41 @@ template <typename T, int V> static __global__ void batch_norm_apply(batch_norm_
 #pragma unroll
 	for (int k = 0; k < V; k++)
 		mean[k] = a.mean[column + k];
-	FOR_ROWS(r)
+	FOR_PAIRS_OF_ROWS(r, next)
 	{
-		storage_load_pack<V>(v, (const T *)a.x + r * a.columns, column, a.columns, true);
+		uint64_t at[2] = { r * a.columns + column, next * a.columns + column };
+		pack<T, V> x[2], residual[2];
+
 #pragma unroll
-		for (int k = 0; k < V; k++)
-			v[k] = (v[k] - mean[k]) * factor[k] + offset[k];
-		if (a.residual) {
-			storage_load_pack<V>(other, (const T *)a.residual + r * a.columns, column,
-					     a.columns, true);
-#pragma unroll
-			for (int k = 0; k < V; k++)
-				v[k] += other[k];
+		for (int i = 0; i < 2; i++) {
+			x[i] = storage_fetch_pack<V>((const T *)a.x, at[i]);
+			if (a.residual)
+				residual[i] = storage_fetch_pack<V>((const T *)a.residual, at[i]);
 		}
 #pragma unroll
-		for (int k = 0; k < V; k++)
-			v[k] = a.relu && v[k] <= 0 ? 0 : v[k];
-		storage_store_pack<V>((T *)a.y + r * a.columns, v, column, a.columns, true);
+		for (int i = 0; i < 2; i++) {
+			float v[V], other[V];
+
+			storage_unpack(v, x[i]);
+			storage_unpack(other, residual[i]);
+#pragma unroll
+			for (int k = 0; k < V; k++) {
+				v[k] = (v[k] - mean[k]) * factor[k] + offset[k];
+				v[k] += a.residual ? other[k] : 0;
+				v[k] = a.relu && v[k] <= 0 ? 0 : v[k];
+			}
+			storage_store_pack<V>((T *)a.y, v, at[i], UINT64_MAX, true);
+		}
 	}
 }
 
 template <typename T, int V>
-static __global__ void batch_norm_input_gradient(batch_norm_backward_arguments a)
+static __global__ void __launch_bounds__(THREADS, 3)
+	batch_norm_input_gradient(batch_norm_backward_arguments a)
 {
 	uint64_t column = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
 	const float *sums = a.scratch + 2 * BATCH_NORM_PARTS * a.columns;
-	float factor[V], offset[V], mean[V], rstd[V], beta[V], gamma[V], v[V], dy[V];
+	float factor[V], offset[V], mean[V], of_dy[V], of_distance[V];
 
 	if (column >= a.columns)
 		return;
@@ -290,23 +325,35 @@ static __global__ void batch_norm_input_gradient(batch_norm_backward_arguments a
 #pragma unroll
 	for (int k = 0; k < V; k++) {
 		mean[k] = a.mean[column + k];
-		rstd[k] = a.rstd[column + k];
-		beta[k] = sums[column + k] / a.rows;
-		gamma[k] = sums[a.columns + column + k] / a.rows;
+		of_dy[k] = sums[column + k] / a.rows;
+		of_distance[k] = a.rstd[column + k] * (sums[a.columns + column + k] / a.rows);
 	}
-	FOR_ROWS(r)
+	FOR_PAIRS_OF_ROWS(r, next)
 	{
-		storage_load_pack<V>(v, (const T *)a.x + r * a.columns, column, a.columns, true);
-		storage_load_pack<V>(dy, (const T *)a.dy + r * a.columns, column, a.columns, true);
-#pragma unroll
-		for (int k = 0; k < V; k++) {
-			float distance = v[k] - mean[k];
+		uint64_t at[2] = { r * a.columns + column, next * a.columns + column };
+		pack<T, V> x[2], gradient[2];
 
-			if (a.beta && !(distance * factor[k] + offset[k] > 0))
-				dy[k] = 0;
-			v[k] = factor[k] * (dy[k] - beta[k] - distance * rstd[k] * gamma[k]);
+#pragma unroll
+		for (int i = 0; i < 2; i++) {
+			x[i] = storage_fetch_pack<V>((const T *)a.x, at[i]);
+			gradient[i] = storage_fetch_pack<V>((const T *)a.dy, at[i]);
 		}
-		storage_store_pack<V>((T *)a.dx + r * a.columns, v, column, a.columns, true);
+#pragma unroll
+		for (int i = 0; i < 2; i++) {
+			float v[V], dy[V];
+
+			storage_unpack(v, x[i]);
+			storage_unpack(dy, gradient[i]);
+#pragma unroll
+			for (int k = 0; k < V; k++) {
+				float distance = v[k] - mean[k];
+
+				if (a.beta && !(distance * factor[k] + offset[k] > 0))
+					dy[k] = 0;
+				v[k] = factor[k] * (dy[k] - of_dy[k] - distance * of_distance[k]);
+			}
+			storage_store_pack<V>((T *)a.dx, v, at[i], UINT64_MAX, true);
+		}
 	}
 }
 
@@ -315,18 +362,23 @@ static uint64_t batch_norm_rows_per_part(uint64_t rows)
 	return (rows + BATCH_NORM_PARTS - 1) / BATCH_NORM_PARTS;
 }
 
+/* Four rounds of the blocks that multiprocessors run at a time. */
+#define BLOCKS_EACH 12
+
 struct batch_grid {
 	dim3 blocks, threads;
 
-	batch_grid(uint64_t rows, uint64_t columns, unsigned V)
+	batch_grid(const struct stream *stream, uint64_t rows, uint64_t columns, unsigned V)
 	{
-		const unsigned most = 65535; /* maximum rows of blocks in a grid */
 		unsigned lanes = storage_lanes_for(columns, V), height = THREADS / lanes;
-		uint64_t row_blocks = (rows + height - 1) / height;
+		unsigned across = storage_grid_for(columns, lanes * V);
+		uint64_t down = (rows + height - 1) / height,
+			 most = BLOCKS_EACH * (uint64_t)cuda_stream_multiprocessors(stream) /
+				across;
 
 		threads = dim3(lanes, height);
-		blocks = dim3(storage_grid_for(columns, lanes * V),
-			      row_blocks > most ? most : (unsigned)row_blocks);
+		most = most < 1 ? 1 : most > 65535 ? 65535 : most;
+		blocks = dim3(across, (unsigned)(down < most ? down : most));
 	}
 };
 
@@ -348,31 +400,33 @@ static void batch_norm_launch_parts(const batch_columns &a, cudaStream_t stream)
 }
 
 template <typename T>
-static void batch_norm_launch_forward(const batch_norm_forward_arguments &a, cudaStream_t stream)
+static void batch_norm_launch_forward(const batch_norm_forward_arguments &a, struct stream *stream)
 {
+	cudaStream_t handle = cuda_stream_handle(stream);
 	const int V = 16 / sizeof(T);
 	batch_columns columns = {};
 	bool packs =
 		storage_packs_aligned(a.x, a.y, a.gamma, a.beta, a.residual) && a.columns % V == 0;
-	batch_grid grid(a.rows, a.columns, packs ? V : 1);
+	batch_grid grid(stream, a.rows, a.columns, packs ? V : 1);
 
 	columns.x = a.x;
 	columns.scratch = a.scratch;
 	columns.rows = a.rows;
 	columns.columns = a.columns;
 	columns.rows_per_part = batch_norm_rows_per_part(a.rows);
-	batch_norm_launch_parts<T, false, false>(columns, stream);
-	batch_norm_moments<<<storage_grid_for(a.columns, STRIP), dim3(STRIP, GROUPS), 0, stream>>>(
+	batch_norm_launch_parts<T, false, false>(columns, handle);
+	batch_norm_moments<<<storage_grid_for(a.columns, STRIP), dim3(STRIP, GROUPS), 0, handle>>>(
 		a, columns);
 	if (packs)
-		batch_norm_apply<T, V><<<grid.blocks, grid.threads, 0, stream>>>(a);
+		batch_norm_apply<T, V><<<grid.blocks, grid.threads, 0, handle>>>(a);
 	else
-		batch_norm_apply<T, 1><<<grid.blocks, grid.threads, 0, stream>>>(a);
+		batch_norm_apply<T, 1><<<grid.blocks, grid.threads, 0, handle>>>(a);
 }
 
 template <typename T>
-static void batch_norm_launch_backward(batch_norm_backward_arguments a, cudaStream_t stream)
+static void batch_norm_launch_backward(batch_norm_backward_arguments a, struct stream *stream)
 {
+	cudaStream_t handle = cuda_stream_handle(stream);
 	const int V = 16 / sizeof(T);
 	batch_columns columns = { a.x,
 				  a.dy,
@@ -389,32 +443,31 @@ static void batch_norm_launch_backward(batch_norm_backward_arguments a, cudaStre
 				  batch_norm_rows_per_part(a.rows) };
 	bool packs = storage_packs_aligned(a.x, a.y ? a.sum : a.dy, a.dx, a.gamma, a.beta) &&
 		     a.columns % V == 0;
-	batch_grid grid(a.rows, a.columns, packs ? V : 1);
+	batch_grid grid(stream, a.rows, a.columns, packs ? V : 1);
 
 	if (a.y)
-		batch_norm_launch_parts<T, true, true>(columns, stream);
+		batch_norm_launch_parts<T, true, true>(columns, handle);
 	else
-		batch_norm_launch_parts<T, true, false>(columns, stream);
+		batch_norm_launch_parts<T, true, false>(columns, handle);
 	batch_norm_gradients<T>
-		<<<storage_grid_for(a.columns, STRIP), dim3(STRIP, GROUPS), 0, stream>>>(a,
+		<<<storage_grid_for(a.columns, STRIP), dim3(STRIP, GROUPS), 0, handle>>>(a,
 											 columns);
 	if (a.y)
 		a.dy = a.sum;
 	if (packs)
-		batch_norm_input_gradient<T, V><<<grid.blocks, grid.threads, 0, stream>>>(a);
+		batch_norm_input_gradient<T, V><<<grid.blocks, grid.threads, 0, handle>>>(a);
 	else
-		batch_norm_input_gradient<T, 1><<<grid.blocks, grid.threads, 0, stream>>>(a);
+		batch_norm_input_gradient<T, 1><<<grid.blocks, grid.threads, 0, handle>>>(a);
 }
 
 extern "C" enum status kernel_cuda_batch_norm_forward(struct stream *stream, const void *arguments,
 						      struct error *err)
 {
 	const batch_norm_forward_arguments *a = (const batch_norm_forward_arguments *)arguments;
-	cudaStream_t handle = cuda_stream_handle(stream);
 
 	return layer_launch("batch_norm_forward", a, a->rows > 0 && a->columns > 0, err,
 			    [=](auto stored) {
-				    batch_norm_launch_forward<decltype(stored)>(*a, handle);
+				    batch_norm_launch_forward<decltype(stored)>(*a, stream);
 			    });
 }
 
@@ -422,10 +475,9 @@ extern "C" enum status kernel_cuda_batch_norm_backward(struct stream *stream, co
 						       struct error *err)
 {
 	const batch_norm_backward_arguments *a = (const batch_norm_backward_arguments *)arguments;
-	cudaStream_t handle = cuda_stream_handle(stream);
 
 	return layer_launch("batch_norm_backward", a, a->rows > 0 && a->columns > 0, err,
 			    [=](auto stored) {
-				    batch_norm_launch_backward<decltype(stored)>(*a, handle);
+				    batch_norm_launch_backward<decltype(stored)>(*a, stream);
 			    });
 }

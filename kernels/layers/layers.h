@@ -61,7 +61,7 @@ static inline uint64_t layer_norm_scratch_bytes(uint64_t columns)
  * backward. No running averages. `scratch`: layers_batch_norm_scratch_bytes(columns). `residual`
  * (or NULL) is added to y; with `relu`, the positive part of the sum is stored.
  */
-#define BATCH_NORM_PARTS 128
+#define BATCH_NORM_PARTS 256
 struct batch_norm_forward_arguments {
 	const void *x, *gamma, *beta, *residual;
 	void *y;
