@@ -272,8 +272,8 @@ static void matmul_record_memory(struct run *run, const struct operands *o,
 static void matmul_record_error(struct run *run, const struct operands *o)
 {
 	const char *full = "every element against a double-precision GEMM, before and after timing";
-	const char *sums = "eight signed sums of every row against a double-precision GEMM, before "
-			   "and after timing";
+	const char *sums = "for every row, eight sums with random signs against a double-precision "
+			   "GEMM, before and after timing";
 	const char *range = "every element against a double-precision GEMM (infinite where the "
 			    "format overflows), before and after timing";
 	bool scaled = o->problem.scale != 1;

@@ -56,7 +56,8 @@ struct comparison_row {
 	enum figure_kind kind;
 	enum change change;
 	bool possible; /* not certain: `reason` says why */
-	bool grouped;  /* sessions vary too much to compare it, and it changed by no more */
+	/* not decided, because it changed by no more than sessions vary; listed as one group */
+	bool grouped;
 	/* margin within which it is UNCHANGED, ratio - 1; NaN: exact, or no interval */
 	double margin;
 	double a, b; /* values of both sides */

@@ -28,7 +28,7 @@
 #include "device/ranks/transport.h"
 #include "device/telemetry.h"
 
-/* Changes with every change of this header that a loaded module would notice. */
+/* Increment it with every change of this header that affects a loaded module. */
 #define BACKEND_ABI 29
 
 /* First members of every backend's device, stream, event, communicator and graph. */

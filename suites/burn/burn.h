@@ -40,7 +40,7 @@ enum burn_load {
 
 /* Most wrong places recorded one by one; further ones are only counted. */
 #define BURN_EVENTS_MOST 16
-/* Repeats of work with a wrong result. */
+/* How often work is repeated after it gave a wrong result. */
 #define BURN_REPEATS 3
 /* Failed checks that end a load. A single one may be chance. */
 #define BURN_CHECK_ERRORS 2

@@ -14,13 +14,13 @@
 struct device_info;
 struct section;
 
-#define SUSTAINED_KEY                                                                            \
-	{                                                                                        \
-		.name = "sustained_time", .type = KEY_DURATION, .fallback = "2s", .min = 0,      \
-		.max = 3600,                                                                     \
-		.help = "GPUs: time under continuous load after the burst samples and preheat, " \
-			"at least a quarter of sustained_time; the throughput is the mean over " \
-			"this time, at the power limit; 0s: the throughput of the burst"         \
+#define SUSTAINED_KEY                                                                           \
+	{                                                                                       \
+		.name = "sustained_time", .type = KEY_DURATION, .fallback = "2s", .min = 0,     \
+		.max = 3600,                                                                    \
+		.help = "GPUs: time under continuous load, after the samples of the burst and " \
+			"after a preheat of at least a quarter of it; the throughput is the "   \
+			"mean over this time; 0s: the throughput is that of the burst"          \
 	}
 
 /* Further arguments: the metric_kind of the burst, and its kinds. */

@@ -162,10 +162,10 @@ static const struct key keys[] = {
 	  .fallback = "100ms",
 	  .min = 0,
 	  .max = 60,
-	  .help = "time per GEMM shape to search for the fastest algorithm; from 500ms on, the GPU "
-		  "is under continuous load, as in a step; a tenth of it for each pass of a "
-		  "convolution, to compare the engines of cuDNN; 0: the library's choice of a "
-		  "GEMM, and built-in convolutions" },
+	  .help = "time to search for the fastest algorithm of each GEMM shape; from 500ms on, the "
+		  "GPU is under continuous load, as in a step. A tenth of this time is used to "
+		  "compare the engines of cuDNN for each pass of a convolution. 0: no search; "
+		  "the library chooses GEMMs, and convolutions are built-in" },
 	{ .name = "collective_multiprocessors",
 	  .type = KEY_INTEGER,
 	  .fallback = "-1",

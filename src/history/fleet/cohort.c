@@ -231,7 +231,10 @@ static void cohort_nodes(struct grouping *g, size_t first, size_t n, double *val
 			n >= FLEET_FEWEST_HOSTS && nodes[i].deficit - center > nodes[i].allowed;
 		if (nodes[i].is_slow)
 			nodes[i].deficit -= center;
-		/* Too few nodes to know their variation: slow if most of its devices are. */
+		/*
+		 * A node of which at least two devices, and more than half, are slow is slow as
+		 * well. This finds nodes even where too few are compared to know how they vary.
+		 */
 		if (!nodes[i].is_slow && nodes[i].slow >= 2 && nodes[i].slow * 2 > nodes[i].count) {
 			nodes[i].is_slow = true;
 			nodes[i].allowed = g->fleet->members[nodes[i].member].allowed;

@@ -49,7 +49,10 @@ static const char baselines_and_notes[] =
 	"baseline (name TEXT NOT NULL, position INTEGER NOT NULL, saved TEXT NOT NULL, document "
 	"TEXT NOT NULL, PRIMARY KEY (name, position));";
 
-/* Verdict of the run: "ACCEPTED"; empty without one, or if the version did not store it. */
+/*
+ * Verdict of the run, such as "ACCEPTED". Empty: the run has none, or the version of gpuproof that
+ * added it did not store verdicts.
+ */
 static const char verdicts[] = "ALTER TABLE night ADD COLUMN verdict TEXT NOT NULL DEFAULT '';";
 
 /* Series of earlier versions have no section and point: both are derived from their case. */

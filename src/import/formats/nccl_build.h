@@ -9,7 +9,7 @@
 
 struct nccl_collective {
 	const char *theirs, *ours; /* "sendrecv", "send_recv"; ours NULL: not in gpuproof */
-	double factor;             /* busbw / algbw = factor * (n - 1) / n; 0: it is 1 */
+	double factor;             /* busbw / algbw = factor * (n - 1) / n; 0: busbw = algbw */
 	bool operation, root;      /* its rows have an operation, not "none"; a root, not -1 */
 	const char *columns;       /* of its heading before 2.11; NULL: it is newer */
 };

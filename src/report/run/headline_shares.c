@@ -103,7 +103,10 @@ static bool headline_shares_same_numbers(const struct case_result *a, const stru
 	return true;
 }
 
-/* Counts a group as one of the ways to the share that its device has of the quantity. */
+/*
+ * Counts a group as another method for the quantity in which its device already has a share, and
+ * keeps the lowest value of these methods.
+ */
 static void headline_shares_count_way(struct headline_shares *shares, const struct headline *h,
 				      const struct headline_group *group)
 {

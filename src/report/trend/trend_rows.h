@@ -106,7 +106,7 @@ struct trend_drawing {
 	double low, high;               /* the band of the last segment; NaN: none */
 	const struct trend_mark *seams; /* vertical lines */
 	size_t seam_count;
-	/* grey lines below this one, each in percent of its own `zero` */
+	/* the other series: grey lines under this one, each in percent of its own `zero` */
 	const struct trend_drawing *others;
 	size_t other_count;
 	bool axes; /* false: a sparkline, as wide as a cell */

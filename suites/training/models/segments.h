@@ -17,12 +17,13 @@ struct segments {
 };
 
 /*
- * Divides the partition's layers, in proportion to setup->segments for the whole model, into
- * segments of at least one layer. Without a pipeline, count = 0 if nothing would be recomputed: a
- * single layer keeps its input in any case, and if all layers are one segment, their activations
- * still exist when backward begins. If more rows are kept than step_rows, forwards of other rows
- * overwrite the shared buffers between the forward and the backward of some rows: then the last
- * segment is recomputed as well.
+ * Divides the layers of the partition into segments of at least one layer. setup->segments is the
+ * number of segments of the whole model; the partition gets its share by number of layers.
+ * Without a pipeline, count = 0 if nothing would be recomputed: a segment of a single layer keeps
+ * its input in any case, and the activations of a segment of all layers still exist when its
+ * backward pass begins. If more rows than step_rows are kept, the forward passes of other rows
+ * overwrite the shared buffers before the backward pass of these rows. The last segment is then
+ * recomputed as well.
  */
 void segments_make(struct segments *segments, const struct setup *setup,
 		   const struct rank_partition *partition);

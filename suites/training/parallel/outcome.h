@@ -19,7 +19,7 @@ extern const struct sheet_row parallel_sheet[];
 
 struct outcome {
 	const struct setup *setup;
-	/* Copies; their names belong to the result. */
+	/* Shallow copies; the result owns their names. */
 	struct series burst, step, communication, single;
 	bool has_burst, has_single;
 	/* One element per rank: */

@@ -65,8 +65,8 @@ void trainmem_training_close(struct training *training);
 void trainmem_training_let_go(struct training *training);
 
 /*
- * Later steps have `batch` rows, at most the number at opening and a multiple of the accumulated
- * parts.
+ * Sets the number of rows of later steps: at most the number at opening, and a multiple of the
+ * number of accumulated parts.
  */
 void trainmem_training_set_batch(struct training *training, uint64_t batch);
 

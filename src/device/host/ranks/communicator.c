@@ -248,7 +248,11 @@ static enum status host_communicator_piece_over_tcp(struct host_communicator *c,
 	return status;
 }
 
-/* Waits until the next slot is free, or full; a sum is added directly from it. */
+/*
+ * Moves a piece through the next slot of the segment. A push waits until the slot is free, and
+ * copies the piece into it. A pull waits until the slot is full, and copies the piece out, or adds
+ * its elements directly from the slot.
+ */
 static enum status host_communicator_piece_through_slot(struct host_communicator *c,
 							const struct relay_piece *p,
 							struct error *err)

@@ -35,9 +35,11 @@ void pipeline_tuned(struct trainer *trainer);
 enum status pipeline_enqueue(struct trainer *trainer, struct error *err);
 unsigned pipeline_commands(const struct trainer *trainer);
 /*
- * Idle share of a step: (p - 1) / (m + p - 1) for any order of forwards and backwards, if backwards
- * are sent whole. With gradients of inputs first, stages idle less: for equal products 2 (p - 1) /
- * (3 m + 2 (p - 1)). With shared wgrad products: from the schedule of equal stages.
+ * Idle share of a step with p stages and m micro-batches. If a stage sends gradients only after its
+ * whole backward pass, it is (p - 1) / (m + p - 1), for any order of forward and backward passes.
+ * If a stage first computes and sends the gradients of its inputs, stages idle less:
+ * 2 (p - 1) / (3 m + 2 (p - 1)), if all GEMMs take the same time. If several micro-batches share a
+ * GEMM of weight gradients, the share comes from a simulated schedule of equal stages.
  */
 double pipeline_plan_bubble(const struct setup *setup);
 
