@@ -21,7 +21,7 @@ refused() {
 }
 
 printf '[run]\nbackend = fake\n[suite transfer]\nsizes = 4KiB\n' >good.ini
-for word in $'\u202eevil' $'a\u2067b' $'a\e[31mb' $'\u009b31m' $'a\x7fb' $'a\rb'; do
+for word in $'\xe2\x80\xaeevil' $'a\xe2\x81\xa7b' $'a\e[31mb' $'\xc2\x9b31m' $'a\x7fb' $'a\rb'; do
 	printf '[run]\nbackend = fake\n%s = 1\n' "$word" >key.ini
 	printf '[run]\nbackend = fake\n[suite %s]\n' "$word" >section.ini
 	printf '[run]\nbackend = %s\n[suite transfer]\n' "$word" >value.ini
