@@ -71,8 +71,8 @@ static __device__ __forceinline__ void gemm_problem_tile(gemm_problem<P> *p, int
 }
 
 /*
- * Copies eight elements of a 16-bit type to shared memory, of which those in the matrix are read;
- * without WIDE one by one, and synchronously.
+ * Copies eight elements of a 16-bit type to shared memory. Elements outside the matrix are not
+ * read. Without WIDE, the elements are copied one by one and synchronously.
  */
 template <typename T, bool WIDE>
 static __device__ __forceinline__ void

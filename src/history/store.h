@@ -169,9 +169,9 @@ int64_t store_find_series(struct store *store, struct store *from, int64_t id, s
 typedef void store_point_fn(void *context, int64_t series, int64_t night, int64_t epoch,
 			    double value);
 /*
- * Calls `visit` for each measured value of the series that store_series_each_name() would visit,
- * series by series, nights in any order. For histories too large for store_each_series(): a million
- * values per second.
+ * Calls `visit` for each measured value, series by series, with the nights in any order. The filter
+ * selects the same series as in store_series_each_name(). For histories too large for
+ * store_each_series(): a million values per second.
  */
 enum status store_series_each_point(struct store *store, const struct history_filter *filter,
 				    store_point_fn *visit, void *context, struct error *err);

@@ -179,7 +179,7 @@ static const struct verdict_check *outlier_check_of_references(const struct outl
 	return NULL;
 }
 
-/* Two devices of which reference GPUs clear the slower one: the faster one needs a look. */
+/* Judges two devices if reference GPUs clear the slower one. The faster one is then in doubt. */
 static void outlier_judge_contradicted_pair(const struct outlier_group *g, size_t slower,
 					    const struct verdict_check *of_references)
 {

@@ -23,7 +23,7 @@ static enum status pattern_compile(regex_t *regex, const char *pattern, struct e
 
 enum status pattern_check(const char *pattern, size_t *groups, struct error *err)
 {
-	struct text plain = TEXT_EMPTY; /* "x" in place of each placeholder */
+	struct text plain = TEXT_EMPTY; /* the pattern; each placeholder is an "x" */
 	struct placeholder p;
 	const char *start, *end;
 	regex_t regex;

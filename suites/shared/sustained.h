@@ -20,7 +20,7 @@ struct section;
 		.max = 3600,                                                                    \
 		.help = "GPUs: time under continuous load, after the samples of the burst and " \
 			"after a preheat of at least a quarter of it; the throughput is the "   \
-			"mean over this time; 0s: the throughput is that of the burst"          \
+			"mean over this time; 0s: report the throughput of the burst"           \
 	}
 
 /* Further arguments: the metric_kind of the burst, and its kinds. */

@@ -343,7 +343,7 @@ static enum status training_parallel_plan_on(struct plan *plan, struct plan_case
 		/* The largest workspace of the search, and of the chosen engines. */
 		if (step && training_parallel_convolves_by_library(setup, point->section, info))
 			point->device_bytes += 2 * CONVOLUTION_WORKSPACE_BYTES;
-		/* A few trials, each of which writes all of the memory. */
+		/* A few trials. Each trial writes the whole memory. */
 		point->setup_seconds =
 			step ? training_parallel_setup_seconds(setup, point->section, info)
 			     : 3 + 0.5 * setup->ranks +

@@ -12,7 +12,7 @@
 #include "device/cuda/driver.h"
 #include "device/cuda/nvml.h"
 
-/* Memory in use as NVML reports it; what it does not report stays 0. */
+/* Sets the memory in use from NVML. Values that NVML does not report stay 0. */
 static void cuda_memory_ask_nvml(const struct device *device, struct memory_view *out)
 {
 	nvmlDevice_t handle = nvml_device(device->info.pci);

@@ -6,7 +6,7 @@
 /* One core copies smaller pieces faster than a second one wakes up. */
 #define GRAIN_BYTES (512u << 10)
 
-/* A copy or a fill of `count` bytes or rows, of which each part of the pool takes a slice. */
+/* A copy or a fill of `count` bytes or rows. Each part of the pool handles a slice. */
 struct copy_arguments {
 	host_slice_fn *slice;
 	uint64_t count, grain;

@@ -1,7 +1,7 @@
 /*
- * Collectives and messages built from copies, for transports without a library: rings of ranks,
- * each of which passes pieces of at most one slot to the next. A backend implements the operation
- * that moves a piece between two ranks; the rest is common to all backends.
+ * Collectives and messages built from copies, for transports without a library. The ranks form
+ * rings. Each rank passes pieces of at most one slot to the next rank. A backend implements the
+ * operation that moves a piece between two ranks; the rest is common to all backends.
  *
  * Between each two ranks there are RELAY_SLOTS slots per direction. A push waits for a free slot,
  * so a rank may be that many pieces ahead of its peer. Everything is enqueued on the caller's

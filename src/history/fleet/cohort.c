@@ -232,8 +232,8 @@ static void cohort_nodes(struct grouping *g, size_t first, size_t n, double *val
 		if (nodes[i].is_slow)
 			nodes[i].deficit -= center;
 		/*
-		 * A node of which at least two devices, and more than half, are slow is slow as
-		 * well. This finds nodes even where too few are compared to know how they vary.
+		 * A node is also slow if more than half of its devices are slow, and at least two.
+		 * This rule works even if too few nodes are compared to know how nodes vary.
 		 */
 		if (!nodes[i].is_slow && nodes[i].slow >= 2 && nodes[i].slow * 2 > nodes[i].count) {
 			nodes[i].is_slow = true;

@@ -116,7 +116,7 @@ static char *view_environment_value(const struct result *result,
 typedef void environment_fn(const struct view *view, const struct environment_fact *fact,
 			    void *user);
 
-/* Calls `visit` if a result has the fact; frees the name of the fact. */
+/* Calls `visit` if a result has the fact. Frees fact.name. */
 static void view_environment_visit(const struct view *view, struct environment_fact fact,
 				   environment_fn *visit, void *user)
 {

@@ -264,7 +264,7 @@ enum status collective_data_check(struct collective *c, struct error *err)
 		status = collective_data_check_sums(c, &record, c->to,
 						    c->operation->one_part_to ? own : all, c->ranks,
 						    "result", err);
-	/* The source is unchanged; its error is not that of the result. */
+	/* Check the source. Its error must not replace the error of the result. */
 	if (status == STATUS_OK && !c->in_place) {
 		struct data_piece source = { 0, c->source.bytes, collective_data_first_byte(c),
 					     c->rank };

@@ -97,8 +97,8 @@ static enum status convolve_find_fastest(struct network *n, struct convolve_tria
 }
 
 /*
- * Compares the engine's result with that of the built-in kernels, at `own`, element by element.
- * STATUS_UNSUPPORTED if the built-in kernels overflow, which leaves nothing to compare.
+ * Compares the result of the engine, element by element, with the result of the built-in kernels
+ * at `own`. STATUS_UNSUPPORTED: the built-in kernels overflow, so there is nothing to compare.
  */
 static enum status convolve_verify(struct network *n, const struct convolution_work *work,
 				   void *own, struct difference_part *parts,

@@ -293,7 +293,7 @@ static enum status trainmem_training_backward(struct training *t, uint64_t row, 
 	for (size_t l = last; l-- > 0 && err->status == STATUS_OK;) {
 		trainmem_training_recompute_segment(t, l, row, err);
 		if (t->options.offload) {
-			/* Waits for the layer's input, and prefetches that of the layer below. */
+			/* Wait for the input of this layer, prefetch the input of the next one. */
 			trainmem_training_bring_back(t, l, err);
 			if (trainmem_training_leaves(t, l))
 				trainmem_training_wait_for(t, l, err);
