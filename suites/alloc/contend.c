@@ -75,7 +75,9 @@ static enum status contention_take_block(void *state, size_t bytes, void **out, 
 
 	if (alloc_blocks_origin_get(&m->contention->origin, bytes, stream, out, err) != STATUS_OK)
 		return err->status;
-	return backend_stream_synchronize(stream, err);
+	if (backend_stream_synchronize(stream, err) != STATUS_OK)
+		alloc_blocks_origin_give(&m->contention->origin, *out, bytes, stream, NULL);
+	return err->status;
 }
 
 static enum status contention_give_block(void *state, void *memory, size_t bytes, struct error *err)
@@ -302,8 +304,7 @@ enum status alloc_contend(struct run *run, int kind, struct error *err)
 		if (contention_verify(&c, err) == STATUS_OK)
 			run_verified(run,
 				     "blocks held by all threads at once do not overlap, and both "
-				     "ends of "
-				     "every block keep their data",
+				     "ends of every block keep their data",
 				     NAN, NAN);
 	}
 	close_contention(&c);

@@ -150,6 +150,7 @@ enum status convolution_search(struct stream *stream, double seconds, unsigned c
 	    backend_event_create(stream->device, &s.end, err) == STATUS_OK &&
 	    convolution_search_find_usable(&s, candidates, seconds == 0, err) == STATUS_OK)
 		*found = (struct convolution_search){ .usable = (unsigned)s.count,
+						      .first = s.usable[0],
 						      .fastest = s.usable[0] };
 	if (err->status == STATUS_OK && seconds > 0 && s.count > 1 &&
 	    autotune(s.count, &rules, convolution_time_candidate, &s, &result, err) == STATUS_OK) {

@@ -36,6 +36,7 @@ DECODE(int32, int32_t, 0x1p-14 * (double))
 
 static const struct number_format {
 	void (*round)(double *values, size_t count); /* NULL: all digits are stored */
+	/* of results; NULL: a format of operands only */
 	void (*decode)(double *out, const void *elements, size_t first, size_t count);
 	double smallest_normal; /* of an operand */
 } formats[] = {

@@ -37,8 +37,8 @@ struct operation {
 	bool one_part_from, one_part_to; /* that side has only one rank's part */
 	enum placements placements;
 	/*
-	 * Times that each element passes a device's link, except those of the rank's own part: all
-	 * reductions send it once to be summed and once as the sum. 0: the whole tensor once.
+	 * Times that each element passes a device's link, except those of the rank's own part. An
+	 * all-reduce sends it twice: to be summed, and as the sum. 0: the whole tensor once.
 	 */
 	int trips;
 };

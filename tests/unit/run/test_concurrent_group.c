@@ -137,6 +137,39 @@ static void carry_out(struct fixture *f, const char *ini, struct concurrent_grou
 	c->cases[0]->suite->run_group(list, PAIRS, c->errs);
 }
 
+/* Every device once before all others. */
+struct rotation {
+	const struct plan_case *cases[FIXTURE_DEVICES];
+	struct device *devices[FIXTURE_DEVICES][FIXTURE_DEVICES];
+	struct sampling rules;
+	struct run runs[FIXTURE_DEVICES], *list[FIXTURE_DEVICES];
+};
+
+static void rotation_begin(struct fixture *f, const char *ini, struct rotation *r,
+			   struct case_result *results)
+{
+	plan_from(f, ini, f->infos, FIXTURE_DEVICES);
+	assert_int_equal(f->plan.case_count, FIXTURE_DEVICES);
+	suite_state = f->plan.cases[0].suite->open_state();
+	r->rules = sampling_from(f->plan.cases[0].section);
+	for (size_t i = 0; i < FIXTURE_DEVICES; i++) {
+		r->cases[i] = &f->plan.cases[i];
+		for (size_t k = 0; k < FIXTURE_DEVICES; k++)
+			r->devices[i][k] = f->devices[r->cases[i]->devices[k]];
+		r->runs[i] =
+			(struct run){ .c = r->cases[i],
+				      .devices = r->devices[i],
+				      .device_count = FIXTURE_DEVICES,
+				      .suite_state = suite_state,
+				      .seed = i + 1,
+				      .sampler = { .rules = &r->rules, .device = r->devices[i][0] },
+				      .result = &results[i] };
+		r->list[i] = &r->runs[i];
+		describe_parameters(r->cases[i], &results[i]);
+		seconds[i] = BASELINE_CACHE_SECONDS * (double)(i + 1);
+	}
+}
+
 static void close_state(const struct suite *suite)
 {
 	suite->close_state(suite_state);
@@ -382,6 +415,61 @@ static void a_corrupt_pair_leaves_the_others(void **state)
 	release(f, &c);
 }
 
+#define ROTATION                                                                               \
+	"[defaults]\nmin_samples = 3\nmax_samples = 3\nsample_time = 20us\n[suite transfer]\n" \
+	"memories = registered\nsizes = 4KiB\ndirections = "
+
+static void host_to_all_times_each_device_alone(void **state)
+{
+	static const char *const inis[] = { ROTATION "host_to_all", ROTATION "all_to_host",
+					    ROTATION "host_to_all_both",
+					    ROTATION "all_to_host_both\nengines = sm" };
+	struct fixture *f = *state;
+
+	for (size_t n = 0; n < ARRAY_SIZE(inis); n++) {
+		struct case_result results[FIXTURE_DEVICES] = { { 0 } };
+		struct error errs[FIXTURE_DEVICES] = { { 0 } };
+		struct rotation r;
+
+		rotation_begin(f, inis[n], &r, results);
+		for (size_t i = 0; i < FIXTURE_DEVICES; i++) {
+			r.cases[i]->suite->run_group(&r.list[i], 1, &errs[i]);
+			if (errs[i].status != STATUS_OK)
+				fail_msg("%s: %s", r.cases[i]->id, errs[i].message);
+			/* Each is timed on its own device. */
+			assert_close(case_metric(&results[i], "transfer.bandwidth")->value,
+				     BYTES / (BASELINE_CACHE_SECONDS * (double)(i + 1)));
+			assert_true(results[i].verification.done);
+			case_result_release(&results[i]);
+		}
+		close_state(r.cases[0]->suite);
+		plan_done(f);
+		assert_nothing_open(inis[n]);
+	}
+}
+
+/* The copies of one device arrive wrong: only the case of this device fails. */
+static void a_corrupt_device_fails_its_own_case(void **state)
+{
+	struct fixture *f = *state;
+	struct case_result results[FIXTURE_DEVICES] = { { 0 } };
+	struct error errs[FIXTURE_DEVICES] = { { 0 } };
+	struct rotation r;
+
+	corrupt_device = 5;
+	rotation_begin(f, ROTATION "host_to_all", &r, results);
+	for (size_t i = 0; i < FIXTURE_DEVICES; i++) {
+		r.cases[i]->suite->run_group(&r.list[i], 1, &errs[i]);
+		assert_int_equal(errs[i].status, i == 5 ? STATUS_MISMATCH : STATUS_OK);
+		assert_int_equal(results[i].verification.done, i != 5);
+		case_result_release(&results[i]);
+	}
+	assert_non_null(strstr(errs[5].message, "corrupt: before timing, host to host:5"));
+	close_state(r.cases[0]->suite);
+	plan_done(f);
+	assert_nothing_open("corrupt case");
+}
+
 /* A case of the plan and the one after it. */
 static bool may_group(const struct fixture *f, size_t i)
 {
@@ -421,6 +509,8 @@ int main(void)
 		cmocka_unit_test_setup(pairs_in_company_say_whether_they_disturb, plant_reset),
 		cmocka_unit_test_setup(both_ways_too, plant_reset),
 		cmocka_unit_test_setup(a_corrupt_pair_leaves_the_others, plant_reset),
+		cmocka_unit_test_setup(host_to_all_times_each_device_alone, plant_reset),
+		cmocka_unit_test_setup(a_corrupt_device_fails_its_own_case, plant_reset),
 		cmocka_unit_test_setup(only_direct_copies_form_groups, plant_reset),
 	};
 

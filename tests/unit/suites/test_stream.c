@@ -188,7 +188,7 @@ static bool survives_failure(struct fixture *f, const char *ini, int n)
 static void test_failures_release_everything(void **state)
 {
 	static const char *const inis[] = {
-		QUICK "[suite stream]\noperations = triad\nsizes = 64KiB\ncache = cold\n",
+		QUICK "[suite stream]\noperations = triad\nsizes = 64KiB\n",
 		QUICK "[suite stream]\noperations = dot\nsizes = 64KiB\n",
 	};
 
