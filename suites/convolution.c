@@ -354,10 +354,10 @@ static enum status convolution_pick_fastest(struct run *run, struct convolution 
 
 		run_value(run, "convolution.candidates", tried);
 		run_value(run, "convolution.search_gain", found.first_seconds / found.seconds);
-		run_note(run,
-			 tried > 1 ? "The fastest of %u candidates was: %s."
-				   : "The only candidate of %u was: %s.",
-			 tried, name);
+		if (tried > 1)
+			run_note(run, "The fastest of %u candidates was: %s.", tried, name);
+		else
+			run_note(run, "The only candidate was: %s.", name);
 	} else if (c->work.engines) {
 		run_note(run, "%s of the library was: %s.",
 			 seconds > 0 ? "The only engine that works" : "The first choice", name);

@@ -28,8 +28,8 @@
 #include "device/ranks/transport.h"
 #include "device/telemetry.h"
 
-/* Increment it with every change of this header that affects a loaded module. */
-#define BACKEND_ABI 29
+/* Increment it with every change of this header or of backend.def that affects a loaded module. */
+#define BACKEND_ABI 30
 
 /* First members of every backend's device, stream, event, communicator and graph. */
 struct device {

@@ -21,6 +21,7 @@ struct telemetry {
 	int xid; /* number of the worst of them (device/xid.h); 0: none */
 };
 
+/* Makes every reading unknown. */
 static inline void telemetry_unknown(struct telemetry *telemetry)
 {
 	*telemetry = (struct telemetry){

@@ -101,7 +101,7 @@ static void aspects_note_cases(const struct aspects *a, const struct result *res
 		}
 }
 
-/* Bit mask, 1 << aspect. */
+/* Bit mask, 1 << aspect, of the aspects that the cases of the device measured. */
 static unsigned measured_aspects(const struct about *d)
 {
 	unsigned aspects = 0;

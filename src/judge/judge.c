@@ -502,6 +502,19 @@ static size_t judge_different_devices(const struct judging *j)
 	return different;
 }
 
+/* True if another limit of this metric, which can reject, selects the case. */
+static bool judge_other_limit_selects(const struct judging *j, const struct subject *s)
+{
+	for (size_t i = 0; i < j->input->limits->count; i++) {
+		const struct limit *other = &j->input->limits->items[i];
+
+		if (other->metric == j->limit->metric && other->severity == LIMIT_FAILS &&
+		    judge_limits_selects(other, s->first, s->device ? s->device->name : ""))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Reports cases that only escape the limit because they chose another path than it covers, such as
  * collectives that fell back from NCCL: not judged is not passed. Returns their number.
@@ -516,7 +529,7 @@ static size_t judge_missed_paths(const struct judging *j)
 							    s->device ? s->device->name : "");
 		struct verdict_check *check;
 
-		if (!path)
+		if (!path || judge_other_limit_selects(j, s))
 			continue;
 		count++;
 		check = judge_add_plain(j->limit, j->verdicts);

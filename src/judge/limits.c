@@ -83,7 +83,10 @@ static const struct embedded_file *judge_limits_file_of_model(const struct gpu *
 
 	return file ? file
 		    : embedded_find(embedded_limits,
-				    gpu && gpu->published_count ? DATASHEET : GENERIC);
+				    gpu && gpu->published_count &&
+						    !isnan(gpu_figure(gpu, "memory_bandwidth"))
+					    ? DATASHEET
+					    : GENERIC);
 }
 
 /* Errors quote a name from outside, and reach a terminal. */

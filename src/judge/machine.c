@@ -133,7 +133,6 @@ static bool machine_is_skipped_by_device(const struct result *result, const stru
 {
 	const struct suite *suite = suite_find(s->first->suite);
 	const struct case_parameter *needed = case_parameter(s->first, PARAMETER_DEVICES);
-
 	double count = 0;
 
 	for (size_t i = 0; s->device && i < result->device_count; i++)

@@ -149,6 +149,14 @@ static enum verdict outlier_verdict(const struct outlier_group *g, const struct 
 										     : VERDICT_PASS;
 }
 
+/* True if the fastest launch of a device is within the margin of the fastest of the others. */
+static bool outlier_fastest_agree(const struct outlier_group *g, size_t member)
+{
+	return g->by_fastest &&
+	       outlier_median_of_others(g, g->fastest, member) - g->fastest[member] <=
+		       -log(1 - g->j->limit->outlier_margin);
+}
+
 /*
  * The check of the slower of two devices that contradicts the faster one: it passes against
  * reference GPUs, whose median is nearer to it and would fail the comparison with the faster one as
@@ -162,7 +170,10 @@ static const struct verdict_check *outlier_check_of_references(const struct outl
 	struct peer_standing s = outlier_standing(g, slower);
 	bool lower = j->limit->metric->better == BETTER_LOWER;
 
-	if (g->count != 2 || outlier_verdict(g, &s) == VERDICT_PASS)
+	if (g->count != 2 || !(s.deficit > 0) || outlier_verdict(g, &s) == VERDICT_PASS)
+		return NULL;
+	/* Then the fastest launches decide. */
+	if (outlier_verdict(g, &s) == VERDICT_INCONCLUSIVE && outlier_fastest_agree(g, slower))
 		return NULL;
 	for (size_t i = j->verdicts->count; i-- > 0;) {
 		const struct verdict_check *c = &j->verdicts->checks[i];
@@ -214,7 +225,7 @@ static bool outlier_judge_by_fastest(const struct outlier_group *g, size_t membe
 	bool lower = j->limit->metric->better == BETTER_LOWER;
 	double others = outlier_median_of_others(g, g->fastest, member);
 
-	if (!g->by_fastest || others - g->fastest[member] > -log(1 - j->limit->outlier_margin))
+	if (!outlier_fastest_agree(g, member))
 		return false;
 	*s = (struct peer_standing){ .others = others,
 				     .deficit = others - g->fastest[member],
@@ -230,14 +241,16 @@ static void outlier_judge_member(const struct outlier_group *g, size_t member)
 	enum verdict found = outlier_verdict(g, &s);
 	enum verdict verdict =
 		outliers_downgrade_if_throttled(j->input, j->subjects[g->members[member]], found);
-	double margin =
-		verdict == VERDICT_WARN ? j->limit->outlier_margin_warn : j->limit->outlier_margin;
 	struct verdict_check *check = outlier_add_check(j, g->members[member]);
 	char *others = g->count > 2 ? xasprintf("the median of %zu identical devices", s.count)
 				    : xstrdup("the other device");
 	bool fastest =
 		found == VERDICT_INCONCLUSIVE && outlier_judge_by_fastest(g, member, check, &s);
+	double margin;
 
+	if (fastest)
+		verdict = found = outlier_verdict(g, &s);
+	margin = verdict == VERDICT_WARN ? j->limit->outlier_margin_warn : j->limit->outlier_margin;
 	if (verdict == VERDICT_WARN)
 		run_findings_take(&check->bound_text, xasprintf("outlier_margin_warn = %s",
 								j->limit->outlier_warn_text));
@@ -247,10 +260,10 @@ static void outlier_judge_member(const struct outlier_group *g, size_t member)
 	if (g->count == 2)
 		run_findings_set(&check->reference_device,
 				 j->subjects[g->members[1 - member]]->first->device);
-	judge_check_decide(check, j->limit, fastest ? VERDICT_PASS : verdict,
-			   "%s%.2f %% %s than %s%s", fastest ? FASTEST_LAUNCH_WORDS : "",
-			   fabs(100 * (1 - exp(-s.deficit))), s.deficit < 0 ? "better" : "worse",
-			   others, verdict != found ? DOUBT_WORDS : "");
+	judge_check_decide(check, j->limit, verdict, "%s%.2f %% %s than %s%s",
+			   fastest ? FASTEST_LAUNCH_WORDS : "", fabs(100 * (1 - exp(-s.deficit))),
+			   s.deficit < 0 ? "better" : "worse", others,
+			   verdict != found ? DOUBT_WORDS : "");
 	free(others);
 }
 

@@ -250,7 +250,7 @@ static char *population_standing_members_of(const struct population_comparing *c
 			continue;
 		c->cases[i].counted = true;
 		text_addf(&devices, "%s%s", *count ? "," : "", c->j->subjects[i]->first->device);
-		*half += pow(c->j->observations[i].estimate.half, 2);
+		*half += pow(c->cases[i].standing.half, 2);
 		c->values[(*count)++] = c->cases[i].standing.deficit;
 	}
 	return text_detach(&devices);

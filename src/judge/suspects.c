@@ -178,7 +178,7 @@ static void judge_suspects_link(const struct result *result, const struct limit 
 	free(of_b);
 }
 
-/* Value of a rail relative to the median of the others, which carry the same; 1: the same rate. */
+/* Value of a rail relative to the best of the others, which carry the same; 1: the same rate. */
 struct rail_look {
 	double ratio;
 	const char *name;
@@ -259,7 +259,9 @@ static const struct limit *judge_suspects_link_limit(const struct judge_input *i
 	for (size_t k = 0; k < input->limits->count; k++) {
 		const struct limit *limit = &input->limits->items[k];
 
-		for (size_t i = 0; i < result->case_count && limit->min.kind; i++)
+		if (!limit->min.kind || limit->severity != LIMIT_FAILS)
+			continue;
+		for (size_t i = 0; i < result->case_count; i++)
 			if (judge_suspects_of_round(result, &result->cases[i]) &&
 			    judge_limits_selects(limit, &result->cases[i], "") &&
 			    aspect_of(limit->suite->aspects, limit->metric->name,

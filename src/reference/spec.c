@@ -1,5 +1,6 @@
 #include "reference/spec.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -10,7 +11,8 @@ const struct embedded_file *spec_file(const char *device_name)
 {
 	const struct gpu *gpu = gpus_by_device(device_name);
 
-	return gpu ? gpu->file : NULL;
+	/* Some models have published figures only. */
+	return gpu && !isnan(gpu_figure(gpu, "memory_bandwidth")) ? gpu->file : NULL;
 }
 
 bool spec_of_name(const char *device_name, const char *key, double *value, const char **status)

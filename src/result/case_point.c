@@ -110,15 +110,6 @@ char *case_id_on_node(const struct case_result *c)
 	return id;
 }
 
-size_t case_node_count(const struct case_result *c)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < c->device_count; i++)
-		count += !i || !device_ids_share_node(c->devices[i], c->devices[i - 1]);
-	return count;
-}
-
 char *case_devices(const struct case_result *c)
 {
 	struct text out = TEXT_EMPTY;

@@ -460,8 +460,6 @@ size_t result_launches(const struct result *result);
 char *case_point(const struct case_result *c);
 /* As case_point(), without the label of the section, as in populations; the caller frees it. */
 char *case_point_without_label(const struct case_result *c);
-/* Number of nodes that its devices ("n1/cuda:0") are on; devices of a node are consecutive. */
-size_t case_node_count(const struct case_result *c);
 /* "cuda:0,cuda:1"; malloc'ed. */
 char *case_devices(const struct case_result *c);
 /* True if both measure the same point, on any devices. */

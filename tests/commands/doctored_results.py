@@ -265,8 +265,9 @@ def reads_high():
 
 def host_noise():
 	"""Launches of a copy that other users of the host slow down do not decide; the fastest launches do."""
-	def launches(zero, one, slow=1):
-		result = slower(copy.deepcopy(HEALTHY), slow, "cuda:1", "/h2d/pinned/512MiB")
+	def launches(zero, one, slow=1, both=1):
+		result = slower(copy.deepcopy(HEALTHY), slow * both, "cuda:1", "/h2d/pinned/512MiB")
+		result = slower(result, both, "cuda:0", "/h2d/pinned/512MiB")
 		for device, factors in ("cuda:0", zero), ("cuda:1", one):
 			for m in metrics_of(result, lambda c, n, _m, d=device: n == "transfer.bandwidth" and c["device"] == d and "/h2d/pinned/512MiB" in c["id"]):
 				# The value is between the launches, and the samples belong to the first one.
@@ -280,6 +281,15 @@ def host_noise():
 	judged("a noisy host", launches(quiet, noisy), "ACCEPTED")
 	judged("too few launches on a noisy host", launches(quiet[:3], noisy[:3]), "INCONCLUSIVE", "copies from the host")
 	judged("a slow link on a noisy host", launches(quiet, noisy, .96), "REJECTED", "slower than cuda:0 in copies from the host")
+	# The fastest launches agree, so neither GPU reads too high, in whichever order they come.
+	high = (1.0, 1.06, 1.05, 1.06, 1.04)
+	for zero, one in (quiet, high), (high, quiet), (high, noisy), (noisy, high):
+		judged("launches that vary upwards", launches(zero, one), "INCONCLUSIVE")
+		for c in json.loads(run("check", "doctored.json", "--json")[1])["checks"]:
+			if "better than" in c["reason"] and "with which" in c["reason"] and "-" in c["reason"].split("%")[0]:
+				failures.append(f"the slower GPU is said to read high: {c['reason']}")
+	for zero, one in (quiet, noisy), (noisy, quiet):
+		judged("equal fastest launches above the references", launches(zero, one, both=1.04), "ACCEPTED")
 
 def one_slow_end():
 	"""A GPU that all slow links share is named, and not each of its links."""

@@ -101,7 +101,8 @@ static struct cuda_event *cuda_stream_event(struct event *event)
 
 cudaStream_t cuda_stream_handle(struct stream *stream)
 {
-	struct error ignored = ERROR_NONE; /* a launch on the wrong device fails by itself */
+	/* On another device, a launch fails by itself, and a copy runs on the device of the stream. */
+	struct error ignored = ERROR_NONE;
 
 	cuda_device_use(stream->device, &ignored);
 	return ((struct cuda_stream *)stream)->handle;

@@ -28,7 +28,7 @@ struct cpu_partition {
 enum status cpu_partitions_open(int count, struct error *err);
 void cpu_partitions_close(void);
 
-/* The machine as it is divided. */
+/* How the machine is divided into devices. */
 struct cpu_partitions {
 	struct cpu_partition *items;
 	int count;

@@ -1,8 +1,7 @@
 /*
  * Interface of the host backend for kernels (kernels/<file>_host.c).
  *
- *	static void output_gradient_host_convert_slice(void *context, unsigned part,
- *						       uint64_t begin, uint64_t end)
+ *	static void convert_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
  *	{ ... }
  *
  *	static enum status convert_run(struct stream *stream, const void *arguments,

@@ -28,7 +28,7 @@
 
 struct thread_pool {
 	const struct cpu_partition *partition;
-	/* The job: `slice` of part after part of `count` items. */
+	/* The job: calls `slice` for each part of `count` items. */
 	host_slice_fn *slice;
 	void *context;
 	uint64_t count;

@@ -27,7 +27,7 @@ struct network_choice {
 
 /* Choices of this process. */
 struct network_choice network_log_choice(void);
-/* By `length` bytes of a log; knows the lines of releases 2.4 to 2.28. */
+/* As `length` bytes of a log show; knows the lines of releases 2.4 to 2.28. */
 struct network_choice network_log_choice_text(const char *log, size_t length);
 
 #endif

@@ -78,7 +78,8 @@ static enum status tcp_mesh_transferred(bool all, double seconds, struct error *
 	if (all)
 		return STATUS_OK;
 	if (errno == ETIMEDOUT)
-		return error_set(err, STATUS_TIMEOUT, "no progress for %g s", seconds);
+		return error_set(err, STATUS_TIMEOUT, "the transfer took longer than %g s",
+				 seconds);
 	return error_set(err, STATUS_DEVICE, "%s",
 			 errno == ECONNRESET ? "closed the connection" : strerror(errno));
 }

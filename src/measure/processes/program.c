@@ -240,7 +240,8 @@ enum status program_run(const struct program *program, struct program_guard *gua
 		}
 		f.streams[i] = ends[0];
 		outputs[i] = ends[1];
-		fcntl(ends[0], F_SETFL, O_NONBLOCK);
+		if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
+			status = error_errno(err, "pipe");
 	}
 	if (status == STATUS_OK)
 		status = program_start(&f, outputs, err);

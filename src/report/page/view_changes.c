@@ -231,7 +231,9 @@ static void view_changes_draw_strip(const struct changes *k, const struct compar
 	if (there && row->low > 0 && isfinite(row->high))
 		view_changes_draw_whisker(&k->scale, log(row->low), log(row->high), &whisker);
 	/* Within it the figure is unchanged. */
-	band = scale_at(&k->scale, log1p(row->margin > 0 ? row->margin : k->c->margin));
+	band = scale_at(&k->scale, log1p(row->kind == FIGURE_EXACT ? 0
+					 : row->margin > 0         ? row->margin
+								   : k->c->margin));
 	chart_coordinate(map, "band_from", 2 * scale_at(&k->scale, 0) - band);
 	chart_coordinate(map, "band_width", 2 * (band - scale_at(&k->scale, 0)));
 	tree_flag(map, "strip", there);

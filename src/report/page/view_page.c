@@ -13,18 +13,24 @@
 static char *view_page_common_devices(const struct view *view)
 {
 	const struct result *first = &view->results[0];
-	bool model = true, number = true;
+	bool model = true, same = true;
 	struct text out = TEXT_EMPTY;
 
+	view_add_devices(&out, first);
 	for (size_t r = 1; r < view->count; r++) {
+		struct text own = TEXT_EMPTY;
+
+		view_add_devices(&own, &view->results[r]);
+		same = same && strcmp(own.data, out.data) == 0;
+		text_release(&own);
 		model = model &&
 			(first->device_count && view->results[r].device_count &&
 			 strcmp(first->devices[0].name, view->results[r].devices[0].name) == 0);
-		number = number && view->results[r].device_count == first->device_count;
 	}
-	if (model && number)
-		view_add_devices(&out, first);
-	else if (model)
+	if (same)
+		return text_detach(&out);
+	text_release(&out);
+	if (model)
 		text_add(&out, first->devices[0].name);
 	return text_detach(&out);
 }

@@ -192,13 +192,6 @@ const struct case_parameter *presented_role_parameter(const struct view *view,
 	return row ? case_parameter(c, row->name) : NULL;
 }
 
-double presented_role_number(const struct view *view, const struct case_result *c, enum role role)
-{
-	const struct case_parameter *p = presented_role_parameter(view, c, role);
-
-	return p ? p->number : NAN;
-}
-
 bool presented_role_holds(const struct view *view, const struct case_result *c, enum role role)
 {
 	const struct role_row *row = presented_parameter_row(view, c, role);

@@ -55,7 +55,6 @@ const struct metric_value *presented_role_metric(const struct view *view,
 double presented_role_value(const struct view *view, const struct case_result *c, enum role role);
 const struct case_parameter *presented_role_parameter(const struct view *view,
 						      const struct case_result *c, enum role role);
-double presented_role_number(const struct view *view, const struct case_result *c, enum role role);
 /* True if the case's parameter of that role has the row's value. */
 bool presented_role_holds(const struct view *view, const struct case_result *c, enum role role);
 

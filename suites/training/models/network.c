@@ -38,6 +38,8 @@ static enum status network_open_parameters(struct network *n, struct error *err)
 			n->layer_gradients[l] = network_element(n, n->gradients, first);
 	}
 	n->master = n->weights;
+	_Static_assert(OPTIMIZER_SGD == 0 && OPTIMIZER_MOMENTUM == 1 && OPTIMIZER_ADAM == 2,
+		       "the number of an optimizer is the number of its moments");
 	if (setup_has_master(n->setup) && n->shard.master > 0)
 		arena_alloc(n->arena, MEMORY_MASTER, n->shard.master * bytes, &n->master, err);
 	for (size_t i = 0; i < (size_t)n->setup->optimizer && n->shard.master > 0; i++)

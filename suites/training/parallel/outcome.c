@@ -386,10 +386,7 @@ void parallel_outcome_verified(struct run *run, const struct outcome *o)
 
 /* Presentation of divided training steps on pages. */
 
-/*
- * A bar for each strategy, where a page has no table of them (pages/strategies.c); lines over nodes
- * (report/fleet/fleet_scaling.c).
- */
+/* A bar for each strategy, where a page has no table of them (pages/strategies.c). */
 #define STRATEGIES .kind = "bars", .bars = { "mode", "devices", "microbatches", "bucket" }
 
 const struct figure_row parallel_figures[] = {

@@ -58,7 +58,7 @@ static void describe_device(const struct gpu *gpu, int index, struct device_info
 	d->memory_bytes = (uint64_t)fact(gpu, "memory", 12e9);
 	d->l2_bytes = (uint64_t)fact(gpu, "l2", 4e6);
 	d->clock_hz = fact(gpu, "boost_clock", 1.6e9);
-	/* A model may have published figures and no data sheet; the driver then reports these. */
+	/* Of a model without a data sheet, the driver reports these. */
 	d->memory_clock_hz =
 		fact(gpu, "memory_clock", isnan(gpu_figure(gpu, "memory_bandwidth")) ? 900e6 : 0);
 	d->memory_bus_bits = (int)fact(gpu, "memory_bus", 4096);
@@ -223,6 +223,8 @@ static bool needs_a_peer(const char *limit)
 
 static void judge_model_in(const struct gpu *gpu, size_t devices)
 {
+	bool has_sheet = !isnan(gpu_figure(gpu, "memory_bandwidth"));
+	size_t no_sheet = 0;
 	struct text errors = TEXT_EMPTY;
 	struct limits limits;
 	struct verdicts v;
@@ -238,12 +240,18 @@ static void judge_model_in(const struct gpu *gpu, size_t devices)
 				 gpu->id, devices, limits.items[l].name);
 	fill(&limits, &r);
 	judge_alone(&limits, &r, &v);
-	for (size_t i = 0; i < v.count; i++)
-		if (v.checks[i].verdict != VERDICT_PASS && v.checks[i].verdict != VERDICT_SKIP)
+	for (size_t i = 0; i < v.count; i++) {
+		no_sheet += v.checks[i].cause == CAUSE_NO_DATA_SHEET;
+		if (v.checks[i].verdict != VERDICT_PASS && v.checks[i].verdict != VERDICT_SKIP &&
+		    (has_sheet || v.checks[i].cause != CAUSE_NO_DATA_SHEET))
 			fail_msg("%s: [limit %s] %s: %s: %s", gpu->id, v.checks[i].limit,
 				 v.checks[i].case_id, verdict_fields_name(v.checks[i].verdict),
 				 v.checks[i].reason);
-	for (size_t d = 0; d < devices; d++) {
+	}
+	/* Published figures alone are no data sheet. */
+	if (has_sheet != !no_sheet)
+		fail_msg("%s: %zu checks tell that there is no data sheet", gpu->id, no_sheet);
+	for (size_t d = 0; d < devices && has_sheet; d++) {
 		static const char *const metrics[] = { "transfer.bandwidth", "stream.bandwidth",
 						       "matmul.throughput", "matmul.error" };
 
@@ -271,10 +279,11 @@ static void every_model_is_judged_in_every_kind(void **state)
 		judge_model_in(&gpus[i], MANY);
 		/* Also by its name on the command line. */
 		assert_int_equal(judge_limits_load(&limits, gpus[i].id, &errors), STATUS_OK);
-		/* Without published figures of good ones there are no stricter fractions. */
+		/* Stricter fractions need a data sheet, and published figures of good GPUs. */
 		assert_int_equal(strcmp(limits.source, "limits/generic.ini") == 0,
 				 strcmp(limits.source, "limits/h200.ini") != 0 &&
-					 gpus[i].published_count == 0);
+					 (gpus[i].published_count == 0 ||
+					  isnan(gpu_figure(&gpus[i], "memory_bandwidth"))));
 		judge_limits_release(&limits);
 	}
 }

@@ -455,6 +455,7 @@ static void skipped_is_not_passed(void **state)
 	assert_int_equal(v.counts[VERDICT_PASS], 3);
 	html = page_of(&r, &v, "mine.ini");
 	assert_holds(html, "PASS</span> <small>1 of 2, margin");
+	assert_holds(html, "Skipped checks: 1");
 	assert_holds(html, "INCONCLUSIVE");
 	free(html);
 	verdicts_release(&v);

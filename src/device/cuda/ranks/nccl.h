@@ -62,8 +62,8 @@ extern struct library nccl_library;
 extern struct nccl_functions nccl;
 
 /*
- * As nccl_open(), for a device of a compute capability (37 for 3.7): NCCL 2.28.3 and newer have no
- * code below 5.0. STATUS_UNSUPPORTED with the reason.
+ * Opens NCCL for a device of a compute capability (37 for 3.7): NCCL 2.28.3 and newer have no code
+ * below 5.0. STATUS_UNSUPPORTED with the reason.
  */
 enum status nccl_serves(int capability, struct error *err);
 
