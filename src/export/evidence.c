@@ -31,7 +31,6 @@ void evidence_begin(struct evidence *e, const struct result *result)
 			    : result->started                     ? result->started
 								  : "";
 	double seconds = clock_parse_iso8601(ended);
-
 	struct text folder = TEXT_EMPTY;
 
 	/* A hostile id must not escape from the folder in which it is unpacked. */

@@ -141,13 +141,16 @@ static bool plan_header_words_fit(struct document *d, struct ini_place place, co
 	const struct section_kind *k = d->kinds ? d->kinds : config_kinds;
 	struct text list = TEXT_EMPTY;
 
-	for (; k->name && (!count || strcmp(k->name, words[0]) != 0); k++)
-		text_addf(&list, "%s[%s%s]", list.length ? ", " : "", k->name,
-			  k->named ? " NAME" : "");
-	if (!k->name && d->kinds)
+	while (k->name && (!count || strcmp(k->name, words[0]) != 0))
+		k++;
+	if (!k->name && d->kinds) {
+		for (const struct section_kind *s = d->kinds; s->name; s++)
+			text_addf(&list, "%s[%s%s]", list.length ? ", " : "", s->name,
+				  s->named ? " NAME" : "");
 		document_problem(d, place, "[%s] is not a section; sections: %s", header,
 				 list.data);
-	text_release(&list);
+		text_release(&list);
+	}
 	if (k->name && !d->kinds && strcmp(k->name, "suite") == 0)
 		return plan_header_suite_fits(d, place, header, words, count);
 	if (k->name && k->named)

@@ -340,7 +340,7 @@ struct result {
 	int64_t seed;
 	/* number of cases in the plan; larger than case_count if some were not run */
 	size_t planned;
-	/* copy for a page or a baseline: series contain only their statistics */
+	/* of several nodes, whose own results have the samples: series have only statistics */
 	bool samples_left_out;
 	char *config_name, *config_text; /* effective INI */
 	struct result_setting *settings;

@@ -384,12 +384,13 @@ const struct field case_fields[] = {
 	FIELD(case_result, device, string, .shared = true, .publish = PUBLISH_KEEP),
 	FIELD_LIST("devices", case_result, devices, device_count, strings, .shared = true,
 		   .publish = PUBLISH_KEEP),
-	FIELD_LIST("parameters", case_result, parameters, parameter_count, parameters),
+	FIELD_LIST("parameters", case_result, parameters, parameter_count, parameters,
+		   .publish = PUBLISH_KEEP),
 	/* "parameters" creates the entries that these two complete. */
 	FIELD_NAMED("parameter_text", case_result, parameters, parameter_strings,
-		    FIELD_KEY(case_parameter, text), .late = true),
+		    FIELD_KEY(case_parameter, text), .late = true, .publish = PUBLISH_KEEP),
 	FIELD_NAMED("parameter_units", case_result, parameters, parameter_strings,
-		    FIELD_KEY(case_parameter, unit), .late = true),
+		    FIELD_KEY(case_parameter, unit), .late = true, .publish = PUBLISH_KEEP),
 	FIELD_LIST("point", case_result, point, point_count, array, .one_line = true,
 		   .fields = axis_fields, .omitted = true),
 	FIELD(case_result, status, enum, .words = case_status_words),
@@ -490,7 +491,8 @@ static enum status result_fields_format_read(struct json_reader *r, const struct
 static const struct codec codec_format = { result_fields_format_write, result_fields_format_read };
 
 #define HEADER                                                                             \
-	FIELD_NAMED("format", result, version, format), FIELD(result, version, int),       \
+	FIELD_NAMED("format", result, version, format, .publish = PUBLISH_KEEP),           \
+		FIELD(result, version, int),                                               \
 		{ .name = "gpuproof", .codec = &codec_object, .fields = gpuproof_fields }, \
 		{ .name = "run", .codec = &codec_object, .fields = run_fields },           \
 		{ .name = "config", .codec = &codec_object, .fields = config_fields },     \

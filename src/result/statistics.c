@@ -18,19 +18,6 @@ double statistics_series_level(const struct series *series)
 			    : series->statistics.median;
 }
 
-/* 1.4826 * median absolute deviation: estimates the standard deviation of normal data. */
-static double statistics_robust_deviation(const double *samples, size_t n, double median)
-{
-	double *distances = xmalloc(n * sizeof(*distances));
-	double mad;
-
-	for (size_t i = 0; i < n; i++)
-		distances[i] = fabs(samples[i] - median);
-	mad = 1.4826 * median_of(distances, n);
-	free(distances);
-	return mad;
-}
-
 static void statistics_add_noise(struct statistics *s, const char *what, double value, double limit)
 {
 	size_t used = strlen(s->noise);
@@ -72,7 +59,7 @@ void statistics_compute(const double *samples, size_t n, unsigned batch, double 
 	 * Lower bound: the uniform error of a clock tick, and 1e-4, below which nothing repeats
 	 * here.
 	 */
-	out->mad = fmax(statistics_robust_deviation(samples, n, out->median),
+	out->mad = fmax(robust_deviation(samples, n, out->median),
 			fmax(tick / sqrt(12), 1e-4 * out->median));
 	out->relative_iqr = out->median > 0 ? (out->q3 - out->q1) / out->median : 0;
 	out->drift = stats_median_drift_of(samples, n);

@@ -397,7 +397,6 @@ static int help_run(struct call *call)
 	if (a->manual) {
 		cmd_help_manual_page(&page);
 		fputs(page.data, stdout);
-
 	} else if (call->count) {
 		help_explain_name(words.data, a->brief, &call->err);
 	} else {

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,7 +181,6 @@ enum status run_events_open(struct run_events *e, const char *path, const char *
 	if (input_refuse_output(path, err) != STATUS_OK ||
 	    run_events_refuse_inside(path, directory, err) != STATUS_OK)
 		return err->status;
-
 	if (stat(path, &events_file) == 0 &&
 	    nftw(directory, run_events_is_own_file, 16, FTW_PHYS) == 1)
 		return error_set(err, STATUS_USAGE,
@@ -206,6 +204,7 @@ void run_events_finish(struct run_events *e, const struct result *result)
 {
 	double until;
 	size_t left;
+
 	if (!e->stream)
 		return;
 	if (!e->begun) {

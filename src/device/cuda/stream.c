@@ -101,7 +101,7 @@ static struct cuda_event *cuda_stream_event(struct event *event)
 
 cudaStream_t cuda_stream_handle(struct stream *stream)
 {
-	/* On another device, a launch fails by itself, and a copy runs on the device of the stream. */
+	/* On another device, a launch fails by itself; a copy runs on the device of its stream. */
 	struct error ignored = ERROR_NONE;
 
 	cuda_device_use(stream->device, &ignored);

@@ -43,6 +43,7 @@ static const char tables[] =
 	"REFERENCES epoch, value REAL, low REAL, high REAL, PRIMARY KEY (series, night)) WITHOUT "
 	"ROWID;";
 
+/* The table baseline is no longer used. A migration that exists is never changed. */
 static const char baselines_and_notes[] =
 	"CREATE TABLE note (id INTEGER PRIMARY KEY, day INTEGER NOT NULL, series INTEGER NOT NULL, "
 	"acknowledges INTEGER NOT NULL, text TEXT NOT NULL, written TEXT NOT NULL);CREATE TABLE "

@@ -274,6 +274,7 @@ static enum status json_containers_rows_read(struct json_reader *r, const struct
 		if (json_containers_is_row(row)) {
 			count++;
 		} else {
+			/* Release it here: the list ends at a row without its first member. */
 			json_fields_release(f->fields, row);
 			memset(row, 0, f->element_size);
 		}

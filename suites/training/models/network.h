@@ -179,8 +179,8 @@ struct network {
 	 * Gradients of activations: two alternating buffers of rows x network_max_hidden_width(),
 	 * or more of them (network.h) unless `alternate_transient`. Images with aliasing have one
 	 * per layer instead. With `room`, both are one buffer, because blocks compute in place; for
-	 * whole blocks it is blocks.head.y. With aliased buffers, [layers % 2] is also activations[layers]: the loss writes the first
-	 * gradient, that of the logits, in place.
+	 * whole blocks it is blocks.head.y. With aliased buffers, [layers % 2] is also
+	 * activations[layers]: the loss writes the gradient of the logits in place.
 	 */
 	void *transient[NETWORK_MAX_TRANSIENT];
 	bool alternate_transient;

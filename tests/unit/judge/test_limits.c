@@ -58,7 +58,7 @@ static void describe_device(const struct gpu *gpu, int index, struct device_info
 	d->memory_bytes = (uint64_t)fact(gpu, "memory", 12e9);
 	d->l2_bytes = (uint64_t)fact(gpu, "l2", 4e6);
 	d->clock_hz = fact(gpu, "boost_clock", 1.6e9);
-	/* Of a model without a data sheet, the driver reports these. */
+	/* Without a data sheet, the driver still reports both. */
 	d->memory_clock_hz =
 		fact(gpu, "memory_clock", isnan(gpu_figure(gpu, "memory_bandwidth")) ? 900e6 : 0);
 	d->memory_bus_bits = (int)fact(gpu, "memory_bus", 4096);
